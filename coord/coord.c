@@ -23,7 +23,7 @@ static void coord_command_run(struct loop_task *task)
     struct coord_command *command = OWNER_OF(task, struct coord_command, task);
 
     if (!command->coord->stopping) {
-        command->coord->kind->run(command->coord, command);
+        command->coord->calls->run(command->coord, command);
     }
     coord_command_free(command);
 }
@@ -119,17 +119,12 @@ void coord_set_reachable(struct coord *coord, bool reachable)
 
 void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX])
 {
-    coord->kind->binding(coord, out);
+    coord->calls->binding(coord, out);
 }
 
-void coord_lease_replied(struct coord *coord, uint64_t cookie,
-                         const struct coord_lease_reply *reply)
+int64_t coord_reign(struct coord *coord)
 {
-    struct coord_command *command = coord_command_new(coord, COORD_REPLIED, NULL);
-
-    command->cookie = cookie;
-    command->reply = *reply;
-    loop_post(coord->loop, &command->task);
+    return coord->calls->reign(coord);
 }
 
 static void coord_run_stop(struct loop_task *task)
@@ -137,10 +132,10 @@ static void coord_run_stop(struct loop_task *task)
     struct coord *coord = OWNER_OF(task, struct coord, stop);
 
     coord->stopping = true;
-    coord->kind->stop(coord);
+    coord->calls->stop(coord);
 }
 
-smq_status coord_new(struct coord **out, const struct coord_kind *kind,
+smq_status coord_new(struct coord **out, const struct coord_calls *calls,
                      const struct coord_options *options, smq_error *err)
 {
     struct coord *coord = memory_new(sizeof(*coord));
@@ -150,7 +145,7 @@ smq_status coord_new(struct coord **out, const struct coord_kind *kind,
         free(coord);
         return status;
     }
-    coord->kind = kind;
+    coord->calls = calls;
     coord->options = *options;
     coord->options.name = memory_string(options->name);
     coord->options.servers = memory_string(options->servers);
@@ -168,7 +163,7 @@ void coord_free(struct coord *coord)
     }
     loop_post(coord->loop, &coord->stop);
     loop_free(coord->loop);
-    coord->kind->free(coord);
+    coord->calls->free(coord);
     free((char *) coord->options.name);
     free((char *) coord->options.servers);
     secret_free((char *) coord->options.auth);

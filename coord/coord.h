@@ -1,10 +1,8 @@
 /* coord.h - coordination: which process owns which slot.  This is the only header of this folder
  * that others include.
  *
- * There are two kinds behind one interface: a fleet (see docs/coordination.md), whose nodes are in
- * ZooKeeper or in a tree in Redis, and standalone (one process owns all slots of a topic, and
- * others stand by).  Coordination knows nothing of Redis; the tree is reached through port.h, and
- * standalone gets its lease through callbacks.
+ * The nodes of a fleet are in ZooKeeper or in a tree in Redis (docs/coordination.md).  Coordination
+ * knows nothing of Redis; the tree is reached through port.h.
  *
  * Thread: every function may be called from any thread; none blocks except coord_free().  The
  * listener is called on smq:coord, must not block, and may call every function but coord_free(). */
@@ -45,7 +43,7 @@ enum coord_no_slot {
     COORD_NO_SLOT_ENTRY,     /* this process has not entered the fleet yet */
     COORD_NO_SLOT_TOPIC,     /* the nodes of the topic cannot be used */
     COORD_NO_SLOT_REDIS,     /* no Redis node answers this process */
-    COORD_NO_SLOT_LEASED     /* standalone: another process has the topic */
+    COORD_NO_SLOT_LEASED     /* a process of version 0.2 has the whole topic */
 };
 
 enum { COORD_NO_SLOTS = COORD_NO_SLOT_LEASED + 1 };
@@ -100,33 +98,17 @@ struct coord_topic {
     const char *nonce;   /* of the topic's creation; another nonce replaces the one in ZooKeeper */
     uint32_t generation; /* generation that tokens have at least */
     int32_t slots;
-    bool fresh;     /* no slot of it had an owner, because this process was the first to bind it */
-    int32_t weight; /* weight of this member for the topic */
+    /* This process was the first to bind it, so no slot of it had an owner: in this reign, which
+     * coord_reign() gave before it was bound; 0: another one was. */
+    int64_t first_reign;
+    bool first_is_sure; /* the server that says so has forgotten nothing since the creation */
+    int32_t weight;     /* weight of this member for the topic */
     int64_t drain_timeout_ms;
 };
-
-/* --- standalone: the lease of a topic, kept in Redis by functions of the layer above --- */
-
-struct coord_lease_reply {
-    /* OK: this process holds the lease.  IN_WORK: another one does.  Of class USAGE, as
-     * OTHER_FLEET: the topic cannot be consumed.  Any other: unknown. */
-    smq_status status;
-    struct token token;   /* OK: the generation, and as epoch the count of acquires, below 2^32 */
-    int64_t remaining_ms; /* OK, IN_WORK: time until the lease ends */
-};
-
-enum coord_lease_op { COORD_LEASE_ACQUIRE, COORD_LEASE_RENEW, COORD_LEASE_RELEASE };
-
-/* Do `op` for `topic` as `owner`; later, on any thread, call coord_lease_replied() once with the
- * same `cookie`.  The reply to RENEW is IN_WORK if the lease was lost. */
-typedef void coord_lease_fn(void *user, enum coord_lease_op op, const char *topic,
-                            const char *owner, uint64_t cookie);
 
 /* Blocks: for the first connection of zookeeper session_timeout_ms, at most 8 s.  Fails:
  * UNAVAILABLE, DENIED, INVALID (servers). */
 smq_status coord_fleet_new(struct coord **out, const struct coord_options *options, smq_error *err);
-smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
-                                coord_lease_fn *lease, void *lease_user, smq_error *err);
 
 /* The fence of a fleet after it was raised. */
 struct coord_fence {
@@ -173,12 +155,12 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
  * the caller frees the text. */
 char *coord_servers_hosts(const char *servers);
 
-void coord_lease_replied(struct coord *coord, uint64_t cookie,
-                         const struct coord_lease_reply *reply);
-
-/* What topics of this coordination are bound to in Redis: "standalone", "zookeeper:ROOT IDENTITY"
- * or "redis:ROOT". */
+/* What topics of this coordination are bound to in Redis: "zookeeper:ROOT IDENTITY" or
+ * "redis:ROOT". */
 void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX]);
+
+/* The reign of the store, in which it has forgotten nothing; 0: not known, or it never forgets. */
+int64_t coord_reign(struct coord *coord);
 
 /* Begin to consume a topic; grants follow. */
 void coord_join(struct coord *coord, const struct coord_topic *topic);
@@ -207,21 +189,19 @@ void coord_answer(struct coord *coord, enum coord_answer answer, const char *top
 void coord_checked(struct coord *coord, const char *topic, smq_status status, const char *text);
 
 /* The generation of a consumed topic was raised: later grants have it, and slots that Redis refused
- * are granted again at once.  Standalone: no effect, because the lease gives the generation. */
+ * are granted again at once. */
 void coord_raise(struct coord *coord, const char *topic, uint32_t generation);
 
 /* Redis has refused a slot of a consumed topic, because it has `token`.  A tree in Redis, which may
  * have forgotten numbers, goes above it, and grants again; nothing else does so. */
 void coord_surpassed(struct coord *coord, const char *topic, struct token token);
 
-/* Set the fingerprint of the cluster on which this process works.  Zookeeper: the node of the
- * member shows it, so that the assigner notices members of one topic that work on different
- * clusters. Standalone: no effect. */
+/* Set the fingerprint of the cluster on which this process works.  The node of the member shows it,
+ * so that the assigner notices members of one topic that work on different clusters. */
 void coord_set_fingerprint(struct coord *coord, const struct fingerprint *fingerprint);
 
-/* Set whether any Redis node answers this process; at first one does.  Zookeeper: the node of the
- * member shows it, so that its slots move to members that reach Redis.  Standalone: no effect,
- * because a lease that cannot be renewed ends by itself. */
+/* Set whether any Redis node answers this process; at first one does.  The node of the member shows
+ * it, so that its slots move to members that reach Redis. */
 void coord_set_reachable(struct coord *coord, bool reachable);
 
 /* Close the session, within 5 s in any case, and free.  Slots that are still granted are not handed

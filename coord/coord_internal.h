@@ -1,5 +1,4 @@
-/* coord_internal.h - what the two kinds of coordination share: the thread smq:coord, the commands
- * that reach it, and the listener.
+/* coord_internal.h - the thread smq:coord, the commands that reach it, and the listener.
  *
  * Below: coord.h.  Thread: smq:coord, except where a function says otherwise. */
 #ifndef COORD_COORD_INTERNAL_H
@@ -17,8 +16,7 @@ enum coord_command_kind {
     COORD_SURPASSED,
     COORD_EXPLAIN,
     COORD_FINGERPRINT,
-    COORD_REACHABLE,
-    COORD_REPLIED
+    COORD_REACHABLE
 };
 
 /* A call of another thread, posted to smq:coord.  It owns its strings and frees itself. */
@@ -30,26 +28,25 @@ struct coord_command {
     enum coord_answer answer; /* ANSWERED, as slot and token */
     int32_t slot;
     struct token token; /* SURPASSED, too */
-    uint64_t cookie;    /* REPLIED */
-    struct coord_lease_reply reply;
-    smq_status status; /* CHECKED */
+    smq_status status;  /* CHECKED */
     char *text;
     struct fingerprint fingerprint; /* FINGERPRINT */
     bool reachable;                 /* REACHABLE */
 };
 
-/* One kind of coordination. */
-struct coord_kind {
+/* What the fleet does (zookeeper.c), which is above this file. */
+struct coord_calls {
     void (*run)(struct coord *coord, const struct coord_command *command);
     void (*binding)(struct coord *coord, char out[COORD_BINDING_MAX]); /* any thread */
+    int64_t (*reign)(struct coord *coord);                             /* any thread */
     void (*stop)(struct coord *coord); /* close all handles; this is the last call on the loop */
     void (*free)(struct coord *coord); /* after the loop has ended */
 };
 
 /* Invariant: the listener is not called once `stopping` is true. */
 struct coord {
-    const struct coord_kind *kind;
-    void *self; /* the struct of the kind */
+    const struct coord_calls *calls;
+    struct zookeeper *self;
     struct loop *loop;
     struct coord_options options; /* its strings are copies */
     struct loop_task stop;
@@ -57,7 +54,7 @@ struct coord {
 };
 
 /* Make the common part, without `self`; its thread runs.  Fails: NO_MEMORY. */
-smq_status coord_new(struct coord **out, const struct coord_kind *kind,
+smq_status coord_new(struct coord **out, const struct coord_calls *calls,
                      const struct coord_options *options, smq_error *err);
 
 /* Call the listener; these do nothing once coord_free() has begun. */
@@ -71,21 +68,5 @@ void coord_call_left(struct coord *coord, const char *topic);
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
 void coord_call_not_released(struct coord *coord, size_t slots);
 void coord_call_explained(struct coord *coord, const char *topic, enum coord_no_slot why);
-
-/* --- standalone.c --- */
-
-enum standalone_state {
-    /* waits for the lease, which another process has, or whose owner is unknown */
-    STANDALONE_WAITING,
-    STANDALONE_HELD,
-    STANDALONE_DRAINING,  /* leaving: the slots are revoked */
-    STANDALONE_RELEASING, /* leaving: the lease is being released */
-    STANDALONE_GONE       /* left; waits until its timer is closed */
-};
-
-enum { STANDALONE_STATES = STANDALONE_GONE + 1 };
-
-/* May a standalone topic go from `from` to `to`?  Pure. */
-bool standalone_may(enum standalone_state from, enum standalone_state to);
 
 #endif

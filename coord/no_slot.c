@@ -30,9 +30,6 @@ static enum coord_no_slot no_slot_inside(const struct no_slot_facts *facts)
 
 enum coord_no_slot no_slot_reason(const struct no_slot_facts *facts)
 {
-    if (!facts->fleet) {
-        return facts->leased ? COORD_NO_SLOT_LEASED : COORD_NO_SLOT_REDIS;
-    }
     if (facts->silent || facts->named || facts->outside) {
         return no_slot_outside(facts);
     }

@@ -9,9 +9,8 @@
 
 #include "coord/coord.h"
 
-/* What this process knows.  In a fleet each line counts only if none before it holds. */
+/* What this process knows.  Each line counts only if none before it holds. */
 struct no_slot_facts {
-    bool fleet;    /* with ZooKeeper */
     bool silent;   /* ZooKeeper is not connected, or has not answered for a while */
     bool named;    /* the node of another session has the name of this member */
     bool outside;  /* it has not entered the fleet yet */
@@ -24,7 +23,6 @@ struct no_slot_facts {
     int32_t others; /* slots that other members own, those of `former` too */
     int32_t slots;
     bool granting; /* the assigner granted slots a moment ago, or is this member and at work */
-    bool leased;   /* standalone: another process has the lease */
 };
 
 enum coord_no_slot no_slot_reason(const struct no_slot_facts *facts);

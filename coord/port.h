@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COORD_PORT_TEXT_MAX = 256 };
+enum { COORD_PORT_TEXT_MAX = 256, COORD_PORT_SERVER_MAX = 264 };
 
 struct coord_word {
     const char *data;
@@ -49,6 +49,9 @@ struct coord_port {
     void (*call)(void *user, struct coord_exchange *exchange);
     void (*subscribe)(void *user, const char *channel);
     void (*unsubscribe)(void *user, const char *channel);
+    /* Write "host:port" of the server that has done the last call; "": none was done.  `out` has
+     * COORD_PORT_SERVER_MAX bytes.  Thread: any. */
+    void (*where)(void *user, char *out);
     /* End all subscriptions and exchanges: when it has returned, only `drop` is called. */
     void (*close)(void *user);
     void *user;

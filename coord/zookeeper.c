@@ -3,6 +3,7 @@
  * Thread: smq:coord, except coord_fleet_new(). */
 #include "coord/zookeeper.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,7 +286,7 @@ static void zookeeper_start(struct loop_task *task)
 
 static void zookeeper_explain(struct zookeeper *zookeeper, struct ownership *topic)
 {
-    struct no_slot_facts facts = {.fleet = true};
+    struct no_slot_facts facts = {0};
 
     facts.silent = !session_is_connected(zookeeper->session);
     facts.granting = zookeeper->assigner.active && zookeeper->assigner.busy;
@@ -337,7 +338,6 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     case COORD_JOIN:
     case COORD_FINGERPRINT:
     case COORD_REACHABLE:
-    case COORD_REPLIED:
         break;
     }
 }
@@ -347,6 +347,13 @@ static void zookeeper_binding(struct coord *coord, char out[COORD_BINDING_MAX])
     struct zookeeper *zookeeper = coord->self;
 
     root_binding(&zookeeper->root, out);
+}
+
+static int64_t zookeeper_reign(struct coord *coord)
+{
+    const struct zookeeper *zookeeper = coord->self;
+
+    return atomic_load(&zookeeper->session->reign);
 }
 
 static void zookeeper_stop(struct coord *coord)
@@ -371,10 +378,11 @@ static void zookeeper_free(struct coord *coord)
     free(zookeeper);
 }
 
-static const struct coord_kind zookeeper_kind = {.run = zookeeper_run,
-                                                 .binding = zookeeper_binding,
-                                                 .stop = zookeeper_stop,
-                                                 .free = zookeeper_free};
+static const struct coord_calls zookeeper_calls = {.run = zookeeper_run,
+                                                   .binding = zookeeper_binding,
+                                                   .reign = zookeeper_reign,
+                                                   .stop = zookeeper_stop,
+                                                   .free = zookeeper_free};
 
 /* A name becomes a node in ZooKeeper, and a word of a line. */
 static smq_status zookeeper_check_name(const char *name, smq_error *err)
@@ -459,7 +467,7 @@ smq_status coord_fleet_new(struct coord **out, const struct coord_options *optio
     }
     status = zookeeper_check_name(options->name, err);
     if (status == SMQ_OK) {
-        status = coord_new(&coord, &zookeeper_kind, options, err);
+        status = coord_new(&coord, &zookeeper_calls, options, err);
     }
     if (status != SMQ_OK) {
         coord_store_fini(&store);

@@ -24,7 +24,8 @@ bool fleet_start(struct fleet *fleet, bool said)
     struct fleet_worker *worker = &fleet->workers[fleet->count];
 
     name_worker(worker, fleet->folder, fleet->count + 1);
-    const char *argv[] = {fleet->program, "--worker",      fleet->redis, fleet->zookeeper,
+    const char *zookeeper = fleet->zookeeper != NULL ? fleet->zookeeper : "";
+    const char *argv[] = {fleet->program, "--worker",      fleet->redis, zookeeper,
                           worker->name,   worker->history, NULL};
     struct process_options options = {.argv = argv, .out = 2, .err = 2};
     worker->pid = process_start(&options);

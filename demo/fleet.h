@@ -26,7 +26,8 @@ struct fleet_worker {
 };
 
 struct fleet {
-    const char *program, *redis, *zookeeper, *folder;
+    const char *program, *redis, *folder;
+    const char *zookeeper;   /* NULL: the fleet agrees in Redis */
     struct history *changes; /* what is done to the fleet is written there */
     struct fleet_worker workers[FLEET_MAX];
     int count;

@@ -1,6 +1,6 @@
-/* main.c - the demo: a real Redis Cluster, a real ZooKeeper, a fleet of workers to which everything
- * happens that happens to fleets, and a verdict at the end, computed from what the handlers wrote
- * down.
+/* main.c - the demo: a real Redis Cluster, a real ZooKeeper if it is not left out, a fleet of
+ * workers to which everything happens that happens to fleets, and a verdict at the end, computed
+ * from what the handlers wrote down.
  *
  * Thread: main; feed.c has one of its own. */
 #include <inttypes.h>
@@ -37,6 +37,7 @@ enum {
 
 /* Everything that the demo owns; every part may be missing while it starts and stops. */
 struct demo {
+    bool redis_alone; /* the fleet has no ZooKeeper */
     struct servers *servers;
     smq_client *client;
     struct feed *feed;
@@ -82,9 +83,11 @@ static bool create_topics(smq_client *client)
 
 static bool start_servers(struct demo *demo)
 {
-    struct servers_options options = {.redis = REDIS_CLUSTER, .masters = 3, .zookeeper = true};
+    struct servers_options options = {
+        .redis = REDIS_CLUSTER, .masters = 3, .zookeeper = !demo->redis_alone};
 
-    screen_say(&demo->screen, "starting a Redis Cluster of 3 masters and a ZooKeeper");
+    screen_say(&demo->screen, "starting a Redis Cluster of 3 masters%s",
+               demo->redis_alone ? ", in which the fleet agrees" : " and a ZooKeeper");
     demo->servers = servers_start(&options);
     return demo->servers != NULL;
 }
@@ -460,8 +463,9 @@ static void end(struct demo *demo)
 static int usage(FILE *out, int status)
 {
     fprintf(out,
-            "usage: slotmq-demo\n"
-            "Shows a fleet of workers on a Redis Cluster and a ZooKeeper that it starts itself.\n");
+            "usage: slotmq-demo [--redis-alone]\n"
+            "Shows a fleet of workers on a Redis Cluster and a ZooKeeper that it starts itself;\n"
+            "with --redis-alone it starts no ZooKeeper, and the fleet agrees in Redis.\n");
     return status;
 }
 
@@ -476,7 +480,8 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         return usage(stdout, 0);
     }
-    if (argc != 1) {
+    demo.redis_alone = argc == 2 && strcmp(argv[1], "--redis-alone") == 0;
+    if (argc != (demo.redis_alone ? 2 : 1)) {
         return usage(stderr, 64);
     }
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);

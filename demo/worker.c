@@ -80,8 +80,8 @@ static void catch_pace(void)
 int worker_main(const char *redis, const char *zookeeper, const char *name, const char *path)
 {
     smq_client_options client =
-        SMQ_CLIENT_OPTIONS(.redis = redis, .zookeeper = zookeeper, .name = name,
-                           .session_timeout_ms = WORKER_SESSION_MS, .event = on_event,
+        SMQ_CLIENT_OPTIONS(.redis = redis, .zookeeper = zookeeper[0] != '\0' ? zookeeper : NULL,
+                           .name = name, .session_timeout_ms = WORKER_SESSION_MS, .event = on_event,
                            .event_level = SMQ_LEVEL_DEBUG); /* each slot */
     smq_consumer_options consumers[RULES_TOPICS];
     smq_error err = SMQ_ERROR_INIT;

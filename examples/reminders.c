@@ -22,8 +22,8 @@ static smq_status plan(smq_client *client, smq_producer *producer, smq_error *er
 {
     smq_message_ref dentist = SMQ_MESSAGE_REF(.id = smq_text("dentist"));
     smq_message_ref gym = SMQ_MESSAGE_REF(.id = smq_text("gym"));
-    smq_message sooner = SMQ_MESSAGE(.delay_ms = 400);
-    smq_status status = remind(producer, "call", "call back", 200, err);
+    smq_message sooner = SMQ_MESSAGE(.delay_ms = 4000);
+    smq_status status = remind(producer, "call", "call back", 2000, err);
 
     if (status == SMQ_OK) {
         status = remind(producer, "dentist", "see the dentist", HOUR_MS, err);

@@ -69,7 +69,7 @@ static void stop_on_signals(void)
 
 int main(int argc, char **argv)
 {
-    /* Without ZooKeeper one process works, and the others stand by. */
+    /* Processes share the slots, through Redis or, if it is given, through ZooKeeper. */
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379",
                            .zookeeper = argc > 2 ? argv[2] : NULL, .event = on_event);

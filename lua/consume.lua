@@ -22,9 +22,10 @@
 -- Order of writes: what has rested waits again, which is undone if the call is not ordinary; the
 -- answers (of retries first what is kept, lib/settle_retried.lua), of layout keyed their bodies;
 -- before a claim, that its owner sleeps no longer; the number of the claim, with the counter
--- `done`; the claim; what waits; who sleeps.  If bodies cannot be removed, the answers are put
--- back (lib/unsettle.lua); if what waits cannot be removed, the claim is (lib/unclaim.lua), and
--- the next call finds a number without a claim, as that of a claim that was answered.
+-- `done`; the claim; what waits; who sleeps.  That bodies can be removed is tried before, or the
+-- answers are put back (lib/unsettle.lua); if what waits cannot be removed, the claim is
+-- (lib/unclaim.lua), and the next call finds a number without a claim, as that of a claim that was
+-- answered.
 
 -- 1. Read.
 
@@ -73,17 +74,26 @@ end
 local upto = ANSWERS + many - 1
 local is_mixed = upto < #ARGV
 
--- Whole messages (lib/whole.lua) have nothing beside them.  WHOLE: the begin of the member of one
--- that does not expire.  WHOLE_CLAIM: that of a claim of any.
-local WHOLE, WHOLE_CLAIM = '^%zw', '^%-?%d+c%d+:%z[we]'
+-- Of a header, behind which a body may stand (lib/body.lua): the place of the NUL between them,
+-- when the message expires, and whether other entries share it.
+local function read_header(text)
+    local cut, comma = string.find(text, '\0', 1, true), string.find(text, ',', 1, true)
+    if comma and (not cut or comma < cut) then
+        local expiry, refs = string.match(text, '^%d+,[%d/]*,(%d*),(%d+)')
+        return cut, tonumber(expiry), refs ~= '1'
+    end
+    return cut, nil, false
+end
 
 -- 2. One message, as they come one by one: at most one answer, beside which nothing is in flight or
--- rests, and at most one message that is due.  Layout inline or whole, an owner.
+-- rests, and at most one message that is due.  An owner.  Of priorities the next one is mostly due,
+-- so to look is worth it only for answers of whole messages.
 
 if many < 2 and n > 0 and stored == def and not (leased or tick or is_mixed)
-    and not (body and many == 1 and not string.find(flags, 'e', 1, true)) then
+    and not (body and priority and many == 1 and not string.find(flags, 'e', 1, true)) then
     local beside = redis.call('ZRANGE', prepare, '0', many)
-    local is_alone = beside[many == 1 and beside[1] == ARGV[ANSWERS] and 2 or 1] == ''
+    local answered = many == 1 and beside[1] == ARGV[ANSWERS] and ARGV[ANSWERS]
+    local is_alone = beside[answered and 2 or 1] == ''
     local head
     if is_alone and priority then
         head = redis.call('ZRANGE', store, '0', '1', 'REV', 'WITHSCORES')
@@ -93,10 +103,43 @@ if many < 2 and n > 0 and stored == def and not (leased or tick or is_mixed)
     local score, after = head and head[2], head and head[3] ~= '' and head[4]
     local ready = priority and math.huge or now + 1
     local is_due = head and head[1] ~= '' and tonumber(score) < ready
-    if head and not (is_due and (tonumber(score) % 1 ~= 0
-        or body and not string.find(head[1], WHOLE)
-        or (n > 1 or priority) and after and tonumber(after) < ready)) then
+    local is_one = head and not (is_due and (tonumber(score) % 1 ~= 0
+        or (n > 1 or priority) and after and tonumber(after) < ready))
+    -- Keyed: what ends with the answer, and what the message that is due has beside it.
+    local ended, ended_body, header, text = nil, nil, '', ''
+    if is_one and body then
+        local nul, letter = string.byte(head[1], 1, 2)
+        local is_whole, fields = nul == 0 and (letter == 119 or letter == 101), nil
+        ended = answered and not string.find(flags, 'e', 1, true)
+            and 'h' .. string.sub(answered, (string.find(answered, ':', 1, true) or 0) + 1)
+        if ended or is_due and not is_whole then
+            fields = redis.call('HMGET', body, ended or '', is_due and 'h' .. head[1] or '')
+        end
+        ended = ended and fields[1] and ended
+        if ended then
+            local cut, _, is_shared = read_header(fields[1])
+            is_one, ended_body = not is_shared, not cut and 'b' .. string.sub(ended, 2)
+        end
+        if is_due and is_whole then
+            is_one = is_one and letter == 119
+        elseif is_due and is_one and fields[2] then
+            local cut, expiry, _ = read_header(fields[2])
+            header, text = fields[2], cut and string.sub(fields[2], cut + 1)
+            header = cut and string.sub(header, 1, cut - 1) or header
+            text = text or redis.call('HGET', body, 'b' .. head[1])
+            is_one = text and not (expiry and expiry <= now)
+        elseif is_due then
+            is_one = false
+        end
+    end
+    if is_one then
+        if ended then
+            redis.call('HDEL', body, '-') -- a try
+        end
         local removed = many == 1 and redis.call('ZREM', prepare, ARGV[ANSWERS])
+        if ended then
+            redis.call('HDEL', body, ended, ended_body or '-')
+        end
         local done = removed == 1 and string.format('%d', (done_so_far or 0) + 1)
         removed = removed and (done and '1' or '0') or ''
         if is_due then
@@ -122,7 +165,8 @@ if many < 2 and n > 0 and stored == def and not (leased or tick or is_mixed)
             due = math.min(tonumber(lease_end), attempts % 2 == 0 and due or NEVER)
             if body then
                 return {
-                    'OK', now, due, claims + 1, removed, due <= now and 1 or 0, entry, 0, '', ''
+                    'OK', now, due, claims + 1, removed, due <= now and 1 or 0, entry, 0, header,
+                    text
                 }
             end
             return { 'OK', now, due, claims + 1, removed, due <= now and 1 or 0, entry, 0 }
@@ -184,35 +228,53 @@ if not looks_later then
     end
 end
 
--- Of the answers: their results; keyed, what is to be removed of prepare and body, and the scores
--- of their claims.  Of a shared slot some may be gone, because their leases have ended.
+-- Of the answers: their results; keyed, what is to be removed of body.  Some of a shared slot may
+-- be gone, because their leases have ended, so their scores are read.  Those of an owner exist,
+-- unless a failover has lost claims, which the number that ZREM returns shows.  To find out which,
+-- all of prepare is read (lib/settle_some.lua), so their scores are read if it holds very much.
+local MUCH = 10000
 local results, present, ended, scores = '', nil, nil, nil
 local has_bodies = body and many > 0 and not string.find(flags, 'e', 1, true)
-if has_bodies or shared and many > 1 then
-    present, ended = {}, {}
-    local fields, seen, found = {}, { [''] = true }, {}
-    scores = redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, upto))
-    for i, score in ipairs(scores) do
-        local entry = ARGV[ANSWERS + i - 1]
-        if seen[entry] then
-            return { 'ANY' }
+if shared and (has_bodies or many > 1)
+    or has_bodies and redis.call('ZCARD', prepare) > MUCH then
+    present, scores = {}, redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, upto))
+end
+if has_bodies or present then
+    local fields, seen, found = {}, {}, {}
+    ended = {}
+    for i = ANSWERS, upto do
+        local entry, is_there = ARGV[i], not scores or scores[i - ANSWERS + 1]
+        local it = entry
+        if has_bodies then
+            local at = (string.find(entry, ':', 1, true) or 0) + 1
+            local nul, letter = string.byte(entry, at, at + 1)
+            if nul ~= 0 or letter ~= 119 and letter ~= 101 then
+                it = 'h' .. string.sub(entry, at)
+                fields[#fields + 1] = is_there and it or nil
+            end
         end
-        seen[entry], found[i] = true, score and '1' or '0'
-        if score then
+        if seen[it] or entry == '' then
+            return { 'ANY' } -- two answers of one message, or none
+        end
+        seen[it], found[i - ANSWERS + 1] = true, is_there and '1' or '0'
+        if is_there and present then
             present[#present + 1] = entry
-        end
-        if score and has_bodies and not string.find(entry, WHOLE_CLAIM) then
-            fields[#fields + 1] = 'h' .. string.sub(entry, string.find(entry, ':', 1, true) + 1)
         end
     end
     for i, header in ipairs(#fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}) do
-        if header and string.find(header, ',', 1, true) and string.sub(header, -2) ~= ',1' then
-            return { 'ANY' } -- it has other references
+        local cut, _, is_shared
+        if header then
+            cut, _, is_shared = read_header(header)
+        end
+        if is_shared then
+            return { 'ANY' }
+        elseif cut then
+            ended[#ended + 1] = fields[i]
         elseif header then
             ended[#ended + 1], ended[#ended + 2] = fields[i], 'b' .. string.sub(fields[i], 2)
         end
     end
-    results = table.concat(found)
+    results = present and table.concat(found) or ''
 end
 for i = ANSWERS, has_bodies and 0 or upto do
     if ARGV[i] == '' then
@@ -345,9 +407,10 @@ if not moved then
     return give_up and give_up() or { 'ANY' }
 end
 
--- Keyed: their headers, and as many bodies as fit, if they are not all whole.
+-- Keyed: their headers, and as many bodies as fit, if they are not all whole.  A body that stands
+-- behind its header (lib/body.lua) is read with it.
 if body and headers.beside then
-    local fields, bodies, places, bytes, from = {}, {}, {}, 0, 0
+    local fields, bodies, places, bytes, from, had = {}, {}, {}, 0, 0, 0
     for i = 1, count do
         fields[#fields + 1] = headers[i] or nil
     end
@@ -355,25 +418,32 @@ if body and headers.beside then
     for i = 1, count do
         local at, entry = 4 * i, moved[2 * i]
         local size = #entry - string.find(entry, ':', 1, true)
+        had = #bodies
         if headers[i] then
-            local field = 'b' .. string.sub(headers[i], 2)
             from = from + 1
-            local header = fields[from]
-            local expiry = header and string.match(header, '^%d+,[%d/]*,(%d+),')
-            if not header or expiry and tonumber(expiry) <= now then
-                return give_up and give_up() or { 'ANY' }
+            local header, text, cut, expiry, _ = fields[from], '', nil, nil, nil
+            if header then
+                cut, expiry, _ = read_header(header)
             end
-            size = #field - 1 + redis.call('HSTRLEN', body, field)
+            if not header or expiry and expiry <= now then
+                return give_up and give_up() or { 'ANY' }
+            elseif cut then
+                header, text = string.sub(header, 1, cut - 1), string.sub(header, cut + 1)
+                size = size + #text
+            else
+                local field = 'b' .. string.sub(headers[i], 2)
+                size = size + redis.call('HSTRLEN', body, field)
+                bodies[had + 1], places[had + 1] = field, at + 6
+            end
             reply[at + 3], reply[at + 4] = entry, headers[-i] or 0
-            reply[at + 5], reply[at + 6] = header, ''
-            bodies[#bodies + 1], places[#places + 1] = field, at + 6
+            reply[at + 5], reply[at + 6] = header, text
         end
         bytes = bytes + size
         if i > 1 and bytes > max_bytes then
             for left = #reply, at + 3, -1 do
                 reply[left] = nil
             end
-            bodies[headers[i] and #bodies or #bodies + 1] = nil
+            bodies[had + 1] = nil
             count, head = i - 1, string.match(entry, '^%-?%d+')
             break
         end
@@ -393,19 +463,30 @@ if stored ~= def then -- newer than what the slot has: it keeps it
 end
 local done_now
 if many > 0 or others then
-    local removed = 0
+    local removed, gone = 0, 0
+    if not scores and ended and #ended > 0 then
+        redis.call('HDEL', body, '-') -- a try: the scores of the answers are not known
+    end
     if others then
         others:write()
     end
     if many > 0 and not present then
         removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, upto))
+        gone = many - removed
         results = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
     elseif many > 0 and #present > 0 then
         removed = redis.call('ZREM', prepare, unpack(present))
     end
+    local removed_others = others and others:remove() or 0
+    if gone > 0 and has_bodies then
+        local function settle_known()
+-- @include settle_some
+            return settle_some(ANSWERS, upto, removed, ended)
+        end
+        ended, results = settle_known()
+    end
     if others then
-        removed = removed + others:remove()
-        results = results .. others.results
+        removed, results = removed + removed_others, results .. others.results
     end
     local dropped = ended and #ended > 0 and redis.pcall('HDEL', body, unpack(ended))
     if type(dropped) == 'table' then

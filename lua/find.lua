@@ -32,6 +32,7 @@ end
 -- @include score
 -- @include entry
 -- @include whole
+-- @include body
 -- @include bytes
 -- @include walk
 -- @include reason

@@ -14,7 +14,8 @@
 -- stalled_due: when the stalled message whose lease ended first was due, or was sent first, as of
 -- oldest_due; empty: none is, or no time is stored.
 -- oldest: the claim that has been in work for longest, as an owner has noted it
--- (lib/oldest.lua), up to 400 bytes.
+-- (lib/oldest.lua), but a whole message has the member that it would have beside its body; without
+-- ENTRY if it is longer than 400 bytes.
 
 local timed, priority = kind == 'm' or kind == 't', kind == 'p' or kind == 'b'
 
@@ -39,6 +40,16 @@ local function sent_at(member)
     end
     local header = body and redis.call('HGET', body, 'h' .. member)
     return header and tonumber(string.match(header, '^%d+'))
+end
+
+-- What is said of the oldest claim, by what is noted of it.
+local function shown(note)
+    local head, entry = string.match(note, '^(%d+ [^ ]+ )(.*)$')
+    local _, _, member = decode(entry)
+    if body and member and is_whole(member) then
+        entry = string.sub(entry, 1, #entry - #member) .. whole_member(member)
+    end
+    return #head + #entry <= 400 and head .. entry or head
 end
 
 -- The first score of a range; nil: none.
@@ -86,7 +97,7 @@ local reply = {
     'OK', now, waiting + scheduled, due, claimed, resting,
     redis.call('ZCARD', dead) - 1, oldest or '', next_due or '', known[2] or '', known[3],
     known[4] and 1 or 0, scheduled, stalled, first_end or '', stalled_due or '',
-    since and string.sub(known[5], 1, 400) or '', attempts
+    since and shown(known[5]) or '', attempts
 }
 for i = COUNTERS, #ARGV do
     reply[#reply + 1] = tonumber(known[5 + i - COUNTERS + 1] or 0)

@@ -29,6 +29,7 @@ end
 -- @include score
 -- @include entry
 -- @include whole
+-- @include body
 -- @include bytes
 -- @include walk
 -- @include reason

@@ -1,7 +1,7 @@
 #!lua
 -- KEYS store, prepare, slot, schedule, [body], [done]
 -- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), dedup_ms (0: none),
---      ttl_ms (empty: none; of a message that says nothing else), calls...
+--      field_from (as of send), ttl_ms (empty: none; of a message that says nothing else), calls...
 -- RETURN OK, results (one character per call: those of send; s skipped; o other: the schedule or
 --        the slot is paused, or it is gone, or another call was first), tick (of the slot:
 --        schedule_put), [failed]
@@ -31,7 +31,7 @@ end
 
 local MOST, WIDTH = (#ARGV - CALLS + 1) / 5, body and 5 or 2
 local results, fired, moves, gone = {}, {}, {}, {}
-local arguments = { def, kind, channel, max_waiting, debounce_ms, dedup_ms, '-', 0 }
+local arguments = { def, kind, channel, max_waiting, debounce_ms, dedup_ms, field_from, '-', 0 }
 
 -- The parts of the message in a definition: member, when, body, limit, ttl (empty: that of the
 -- topic; -: none).

@@ -1,6 +1,7 @@
 #!lua
 -- KEYS store, prepare, slot, [body], [done]
 -- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), dedup_ms (0: none),
+--      field_from (bodies of at least this size have a field of their own; 0: all, lib/body.lua),
 --      producer (or -), sequence (of the first message), messages...
 -- RETURN OK, results (one character per message: a added, m merged, f refused, the slot is full,
 --        d refused, a duplicate, u unknown: nothing was done now, and what its first try got is not
@@ -22,6 +23,7 @@
 -- waits without its body, and no other message gets the same place.
 
 max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
+field_from = tonumber(field_from)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 local priority = kind == 'p' or kind == 'b'
 local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
@@ -155,8 +157,12 @@ if may_push then
     local lease_end, kept = string.format('%d', now + tonumber(lease_ms)), 0
     if heard > 0 then
         redis.call('ZADD', prepare, lease_end, entry)
-        kept = body and redis.pcall('HSET', body, 'h' .. ARGV[MESSAGES], header,
-            'b' .. ARGV[MESSAGES], text) or 0
+        if body and #text < field_from then
+            kept = redis.pcall('HSET', body, 'h' .. ARGV[MESSAGES], header .. '\0' .. text)
+        elseif body then
+            kept = redis.pcall('HSET', body, 'h' .. ARGV[MESSAGES], header,
+                'b' .. ARGV[MESSAGES], text)
+        end
     end
     if heard > 0 and type(kept) ~= 'table'
         and redis.acl_check_cmd('HSET', slot, 'claims', claim) then

@@ -1,7 +1,8 @@
 #!lua
 -- KEYS slots... (for each group those of send: store, prepare, slot, [body], [done])
 -- ARGV def, kind, groups (how many), max_waiting (of each; 0: no bound), debounce_ms (0: none),
---      dedup_ms (0: none), producer (or -), sequence (of the first message), arguments...
+--      dedup_ms (0: none), field_from (as of send), producer (or -), sequence (of the first
+--      message), arguments...
 -- RETURN OK, results (as of send; d refused in all groups, m merged in one group at least, or
 --        refused in some), [full] (if a message is refused, one character per message: A, B, ...
 --        the group that is full, or -; empty if only failed follows), [failed] | NO_TOPIC | STALE
@@ -153,7 +154,7 @@ end
 
 -- The arguments of send for the present group; it changes them.
 local function arguments()
-    local copy = { def, kind, channel, 0, debounce_ms, dedup_ms, '-', 0 }
+    local copy = { def, kind, channel, 0, debounce_ms, dedup_ms, field_from, '-', 0 }
     local at = SEND_MESSAGES
     for n = 1, many do
         local from = FIRST + (n - 1) * WIDTH

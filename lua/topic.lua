@@ -3,7 +3,8 @@
 -- ARGV verb, operands...
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, forget, repair: OK | delete: OK, deletion: its number
---        | bind: OK, generation, first: 1 no fleet had it before | rebind: OK, generation
+--        | bind: OK, generation, first: 1 no fleet had it before, as far as this server knows,
+--        2 and it has forgotten nothing since the creation | rebind: OK, generation
 --        | follow: OK | alter: OK, version: now
 --        | pause: OK, pauses: now | used: OK, left_ms: until it may be deleted as not used
 --        | CHANGED: it is not what the caller has read | OTHER_FLEET, coord
@@ -27,6 +28,9 @@
 -- change names the state that it changes: one that comes late finds another, one that comes twice
 -- finds its own result.
 --
+-- life: which life of which server has made the topic, as far as INFO says it.  A server that lives
+-- on has forgotten nothing since; another one, or a later life, may have.
+--
 -- Order of writes: mostly one.  Where a second one follows, the same call does it: create does not
 -- (it raises a number that only shrinks the room for late calls), pause and repair try it first.
 
@@ -41,6 +45,13 @@ local op = {}
 -- @include lease_end
 -- @include tombstone
 
+local function life()
+    if not redis.acl_check_cmd('INFO', 'replication') then
+        return ''
+    end
+    return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
+end
+
 -- `seen` is the generation of the last creation that the caller knows.  The slots may know later
 -- ones, and more deletions, than are stored here.
 function op.create(new_definition, new_nonce, seen, ...)
@@ -54,7 +65,7 @@ function op.create(new_definition, new_nonce, seen, ...)
         state, definition, nonce, version = 'creating', new_definition, new_nonce, new_version or 1
         generation = math.max(generation, tonumber(slots_generation)) + 1
         redis.call('HSET', topic, '', '', 'state', state, 'definition', definition, 'nonce',
-            nonce, 'version', version, 'generation', generation)
+            nonce, 'version', version, 'generation', generation, 'life', life())
         deletes = math.max(deletes, tonumber(slots_deletes))
         if deletes > 0 then
             redis.call('HSET', topic, 'deletes', deletes)
@@ -80,7 +91,7 @@ local function forget(tombstone, keep_ms)
         return
     end
     redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord', 'paused',
-        'pauses', 'lease_owner', 'lease_until', 'lease_at', 'used', 'doubted')
+        'pauses', 'lease_owner', 'lease_until', 'lease_at', 'used', 'doubted', 'life')
 end
 
 -- A creation that could not be finished, once its slots are closed again.
@@ -180,7 +191,7 @@ function op.forget(tombstone, keep_ms)
     return { 'OK' }
 end
 
--- Who has the lease of a standalone topic, and for how long.
+-- Which process of version 0.2 has the lease of the whole topic, and for how long.
 local function lease()
     local owner, ends, at =
         unpack(redis.call('HMGET', topic, 'lease_owner', 'lease_until', 'lease_at'))
@@ -197,7 +208,7 @@ local function bind_anew(new_coord, above)
 end
 
 -- The first consumer of a topic names the coordination of its owners; others must name the same.
--- A fleet in Redis that `succeeds` has a standalone topic when its lease has ended.
+-- A fleet in Redis that `succeeds` has a standalone topic of 0.2 when its lease has ended.
 function op.bind(of, new_coord, succeeds)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
@@ -213,8 +224,10 @@ function op.bind(of, new_coord, succeeds)
     elseif coord and coord ~= new_coord then
         return { 'OTHER_FLEET', coord }
     end
+    local made = not coord and redis.call('HGET', topic, 'life') or ''
+    local sure = made ~= '' and made == life()
     redis.call('HSET', topic, 'coord', new_coord)
-    return { 'OK', generation, coord and 0 or 1 }
+    return { 'OK', generation, coord and 0 or sure and 2 or 1 }
 end
 
 -- The same fleet has another identity now.  The generation of its root is larger than that of all

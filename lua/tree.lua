@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- KEYS tree
--- ARGV verb (open, resume, read, write or close), session, reign, seen, salt, timeout_ms,
+-- ARGV verb (open, resume, read, write, close or look), session, reign, seen, salt, timeout_ms,
 --      operands...
 -- RETURN OK, verdict, reign, last, grace_ms, young 0/1, and of the verdict OK what the verb says;
 --        verdicts: REIGN: another reign than the caller's, resume first | GONE: the tree does not
@@ -23,12 +23,14 @@
 -- The clock of the tree is not that of the server: a call advances it by what has passed since the
 -- call before, a third of the shortest time-out at most, and never back.
 --
--- open: begins the session.  resume: operands are path, czxid, data of nodes of the session. read:
--- operands are `gPATH` (returned: the node, or ''), `lPATH` (`.` and the names of children, a
--- space before each, or '') and `wCHANNEL` (its last change, and its name).  write: operands are
--- kind, path, version and data of each operation, which are done together; returned is the head of
--- each node, or ''.  The data of a raise is a number: those of changes go above it, and the node is
--- written as it is.  close: ends the session, and its nodes with it.
+-- open: begins the session, or fails if a command of this script is denied.  resume: operands are
+-- path, czxid, data of nodes of the session. read: operands are `gPATH` (returned: the node, or
+-- ''), `lPATH` (`.` and the names of children, a space before each, or '') and `wCHANNEL` (its last
+-- change, and its name).  write: operands are kind, path, version and data of each operation, which
+-- are done together; returned is the head of each node, or ''.  The data of a raise is a number:
+-- those of changes go above it, and the node is written as it is.  close: ends the session, and its
+-- nodes with it; a tree that has no node and no session any more is removed.  look: reads as `read`
+-- does, without a session, and writes nothing.
 --
 -- Order of writes: nodes and the channels' last changes, then sessions, then `meta`.
 
@@ -226,13 +228,21 @@ if verb == 'close' then
     if till then
         end_session(session, owned)
     end
+    if #redis.call('HKEYS', tree) <= (meta and 1 or 0) then -- nobody has begun a fleet
+        redis.call('HDEL', tree, 'meta')
+        dirty = false
+    end
     return answer()
 elseif verb == 'open' then
     owned = owned or ''
-elseif verb ~= 'resume' and reign ~= current then
+    -- Who may not run what only a later call needs is refused now.
+    redis.call('HKEYS', tree)
+    redis.call('HEXISTS', tree, 'meta')
+    redis.call('HDEL', tree, '')
+elseif verb ~= 'look' and verb ~= 'resume' and reign ~= current then
     verdict = 'REIGN'
     return answer()
-elseif not till and (verb ~= 'resume' or grace == 0) then
+elseif verb ~= 'look' and not till and (verb ~= 'resume' or grace == 0) then
     verdict = 'GONE'
     return answer()
 end
@@ -376,6 +386,10 @@ if verb == 'write' then
     write()
 elseif verb == 'read' then
     read()
+elseif verb == 'look' then
+    read()
+    dirty = false
+    return answer()
 end
 renew()
 if grace == 0 and clock >= due then

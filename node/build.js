@@ -48,6 +48,9 @@ function headers() {
 }
 
 if (process.env.SLOTMQ_BUILD === 'source' || !canLoad(READY)) {
+    if (!fs.existsSync(path.join(SOURCES, 'meson.build'))) {
+        fail(`the sources of the library are not in ${SOURCES}: install from a clone with npm install --install-links=false ./node`);
+    }
     const meson = path.join(FOLDER, 'library');
     fs.rmSync(meson, { recursive: true, force: true });
     run('meson', 'setup', meson, SOURCES, '--buildtype=release', ...OPTIONS, '-Dnode=enabled', `-Dnode_headers=${headers()}`,

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Follow README.md alone, letter for letter, in an empty Debian: from the clone to a message that is
-handled in a shell, in C and in C++.  ./dev newcomer runs this.
+handled in a shell, in C, C++ and Python, with Celery and in Node.js.  ./dev newcomer runs this.
 
 usage: newcomer.py [SUITE...]    default: bookworm trixie
 
-It prints each command and when it was done, and fails if one of the three does not get its message,
-or with more than 16 commands or 5 minutes.  A suite for which no chroot can be made is SKIPPED with the
-reason, and the exit status is 77.
+It prints each command and when it was done, and then when each language had its message.  It fails if
+one of them does not get it, or with more commands or time than LIMITS.  The variables by which pip is
+configured are kept, with the files of certificates that they name.  A suite for which no chroot can be
+made is SKIPPED with the reason, and the exit status is 77.
 """
+import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,9 +25,19 @@ import tarball
 
 SUITES = ["bookworm", "trixie"]
 SKIPPED = 77
-MOST_COMMANDS, MOST_S = 16, 300
-# What is handled: in a shell, in C, in C++.
-WANTED, TIMES = "two books", 3
+# How the command of each language begins, and the line that it prints.
+LANGUAGES = {
+    "a shell": ("slotmq consume ", "two books"),
+    "C": ("./readme ", "two books"),
+    "C++": ("./raii ", "two books"),
+    "Python": ("venv/bin/python examples/python/", "two books"),
+    "Celery": ("venv/bin/python examples/celery/", "5"),
+    "Node.js": ("node ", "two books"),
+}
+# How much it may take until a language has its message, from the first command on.
+LIMITS = {"commands": {"C++": 16, "Node.js": 25}, "s": {"C++": 300, "Node.js": 600}}
+# The variables that name a file of certificates.
+CERTIFICATES = ["PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"]
 
 
 def steps(text):
@@ -43,33 +56,70 @@ def commands():
     return section("Install") + [line for line in section("Send and consume") if line != "./dev sandbox down"]
 
 
-def script(lines):
+def programs(lines):
+    """(language, number of its command, the command) of each language."""
+    for language, (begins, _) in LANGUAGES.items():
+        found = [(number, line) for number, line in enumerate(lines, 1) if line.startswith(begins)]
+        if len(found) != 1:
+            raise chroot.Failed(f"README.md has {len(found)} commands that begin with \"{begins}\", and not one")
+        yield language, *found[0]
+
+
+def check_limits(suite, unit, taken):
+    """What it took until each language had its message."""
+    for language, most in LIMITS[unit].items():
+        if taken[language] > most:
+            raise chroot.Failed(f"{suite}: it took {taken[language]} {unit} until {language} had its message, and "
+                                f"at most {most} are wanted")
+
+
+def script(lines, certificates):
     """They run in one shell, as they are typed into one."""
-    followed = ["cd clone", "trap './dev sandbox down' EXIT", "SECONDS=0"]
+    followed = [f"export {name}=$PWD/{name}" for name in certificates]
+    followed += ["cd clone", "trap 'kill $(jobs -p) 2>/dev/null || :; ./dev sandbox down' EXIT", "SECONDS=0"]
     for line in lines:
         followed += [line, f"printf 'after %s s: %s\\n' \"$SECONDS\" {shlex.quote(line)}"]
     return followed
 
 
+def ended(said):
+    """By command, the seconds until it had ended and the lines that were printed while it ran."""
+    parts = re.split(r"^after (\d+) s: (.*)\n", said, flags=re.MULTILINE)
+    return {line: (int(seconds), printed.splitlines())
+            for printed, seconds, line in zip(parts[::3], parts[1::3], parts[2::3])}
+
+
+def followed_in_chroot(suite, lines, log):
+    """What the commands print."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "clone").mkdir()
+        files = tarball.git("archive", tarball.commit_of_now())
+        subprocess.run(["tar", "-x", "-C", folder / "clone"], input=files, check=True)
+        certificates = [name for name in CERTIFICATES if os.path.isfile(os.environ.get(name, ""))]
+        for name in certificates:
+            shutil.copyfile(os.environ[name], folder / name)
+        return chroot.run(suite, "minbase", [folder / name for name in ["clone", *certificates]],
+                          script(lines, certificates), log)
+
+
 def follow(suite, logs):
     lines = commands()
-    if len(lines) > MOST_COMMANDS:
-        raise chroot.Failed(f"{len(lines)} commands, and at most {MOST_COMMANDS} are wanted")
-    with tempfile.TemporaryDirectory() as folder:
-        clone = pathlib.Path(folder) / "clone"
-        clone.mkdir()
-        files = tarball.git("archive", tarball.commit_of_now())
-        subprocess.run(["tar", "-x", "-C", clone], input=files, check=True)
-        said = chroot.run(suite, "minbase", [clone], script(lines),
-                          logs / f"newcomer-{suite}.log").splitlines()
-    times = [re.fullmatch(r"after (\d+) s: (.*)", line) for line in said]
-    print("\n".join(match[0] for match in times if match))
-    if said.count(WANTED) != TIMES:
-        raise chroot.Failed(f"{suite}: \"{WANTED}\" was handled {said.count(WANTED)} times, and not {TIMES}")
-    seconds = max(int(match[1]) for match in times if match)
-    if seconds > MOST_S:
-        raise chroot.Failed(f"{suite}: it took {seconds} s, and at most {MOST_S} are wanted")
-    print(f"ok      {suite}: {len(lines)} commands in {seconds} s")
+    wanted = list(programs(lines))
+    check_limits(suite, "commands", {language: number for language, number, _ in wanted})
+    done = ended(followed_in_chroot(suite, lines, logs / f"newcomer-{suite}.log"))
+    for line, (seconds, _) in done.items():
+        print(f"after {seconds} s: {line}")
+    taken = {}
+    for language, number, line in wanted:
+        message = LANGUAGES[language][1]
+        taken[language], printed = done.get(line, (0, []))
+        if printed.count(message) != 1:
+            raise chroot.Failed(f"{suite}: {language} printed \"{message}\" {printed.count(message)} times, and not "
+                                f"once: {line}")
+        print(f"{suite}: {language} had its message after {number} commands and {taken[language]} s")
+    check_limits(suite, "s", taken)
+    print(f"ok      {suite}: {len(lines)} commands in {max(taken.values())} s")
 
 
 def follow_all(suites, logs):

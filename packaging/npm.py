@@ -81,7 +81,7 @@ def main():
     built = installed(folder / "built", package, SLOTMQ_BUILD="source")
     box = folder / "sandbox"
     sandbox = ROOT / "build/tests/support/slotmq-sandbox"
-    run(sandbox, "up", box, "--no-zookeeper")
+    run(sandbox, "up", box)
     try:
         [address] = re.findall(r"^export SLOTMQ_REDIS=(\S+)$", run(sandbox, "env", box), re.MULTILINE)
         for node in [shutil.which("node"), *(sys.argv[2:] or others(folder))]:

@@ -19,7 +19,7 @@ struct schedule_listing {
 /* Empty: it has ended, or this machine does not know its zone. */
 static json_t *schedule_times(const smq_schedule_info *info)
 {
-    smq_schedule schedule = info->schedule;
+    smq_schedule schedule = *info->schedule;
     int64_t times_at_ms[SCHEDULE_TIMES];
     size_t count = 0;
     json_t *array = json_array();

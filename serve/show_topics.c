@@ -409,9 +409,6 @@ struct answer *show_ready(struct serve *serve, const json_t *query,
 struct answer *show_self(struct serve *serve, const json_t *query,
                          const struct guard_caller *caller)
 {
-    const smq_client_options *options = &serve->command->global.client;
-    const bool has_fleet = (options->zookeeper && options->zookeeper[0] != '\0') ||
-                           options->coordination == SMQ_COORDINATION_REDIS;
     json_t *object = json_object();
     char version[32];
 
@@ -422,7 +419,7 @@ struct answer *show_self(struct serve *serve, const json_t *query,
     output_set(object, "write", json_boolean(caller->write));
     output_set(object, "personal", json_boolean(caller->personal));
     output_set(object, "token", json_boolean(serve->guard.token != NULL));
-    output_set(object, "zookeeper", json_boolean(has_fleet));
+    output_set(object, "zookeeper", json_true());
     const struct readings_view view = readings_open(serve->readings);
     output_set(object, "since_at_ms", json_integer(view.state->since_at_ms));
     readings_close(serve->readings);

@@ -10,6 +10,7 @@ What a program left out because the server has no such command (it prints a line
 repeated here.  What is printed of a program that failed: the line "failed: NAME (RESULT)", and
 behind "failed: NAME: " what says why.
 """
+import itertools
 import json
 import re
 import sys
@@ -20,17 +21,17 @@ NOT_OK = re.compile(r"^\[  (?:FAILED |SKIPPED)  ?\] (?!(?:.*: )?\d+ test)(\S+)",
 LEFT_OUT = re.compile(r"^SKIPPED: .*", re.MULTILINE)
 STARTED = re.compile(r"^\[==========\] (?:.*: )?Running \d+ test", re.MULTILINE)
 
-# What cmocka, unittest and the sanitizers print of a failure.
-WHY = re.compile(r"^\[  (?:ERROR|FAILED |SKIPPED) .*|^(?:FAIL|ERROR|\w*Error): .*|.*\berror: .*|.*ERROR: .*", re.MULTILINE)
+# What cmocka, unittest, node --test and the sanitizers print of a failure.
+WHY = re.compile(r"^\[  (?:ERROR|FAILED |SKIPPED) |^ *not ok |^(?:FAIL|ERROR|\w*Error): |\berror: |ERROR: ")
 WHY_LINES = 12
 LONGEST = 10
 
 
 def why(test):
     """The lines that say why a program failed; the last ones of all, if there are none."""
-    output = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
-    lines = WHY.findall(output) or [line for line in output.splitlines() if line.strip()][-WHY_LINES:]
-    return lines[:WHY_LINES]
+    lines = [*(test.get("stdout") or "").splitlines(), *(test.get("stderr") or "").splitlines()]
+    found = list(itertools.islice(filter(WHY.search, lines), WHY_LINES))
+    return found or [line for line in lines if line.strip()][-WHY_LINES:]
 
 
 def count(test):

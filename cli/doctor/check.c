@@ -13,6 +13,7 @@
 struct check_options {
     struct look look;                     /* first */
     const char *bound[CHECK_BOUND_COUNT]; /* as they were typed; NULL: none */
+    bool rights;
 };
 
 #define BOUND(number, flag, what, text)                                                            \
@@ -30,6 +31,9 @@ static const struct flag check_flags[] = {
     BOUND(CHECK_RESTING, "max-resting", "N", "how many messages that failed may rest"),
     BOUND(CHECK_DEAD, "max-dead", "N", "how many dead letters there may be"),
     BOUND(CHECK_WORK, "max-work", "TIME", "how long a message may be in work, as 10m"),
+    SWITCH_FLAG("rights", offsetof(struct check_options, rights),
+                "also the rights that users of Redis lack to wake consumers, or to be members of a "
+                "fleet in Redis"),
 };
 
 /* Up to this number of topics each one has its numbers in the line; above it only the sums. */
@@ -203,6 +207,7 @@ static enum exit_code check_run(const struct command *command)
     const struct check_options *flags = command->options;
     struct check_bound bounds[CHECK_BOUND_COUNT];
     struct doctor_facts facts = {.probe = true,
+                                 .rights = flags->rights,
                                  .only = command->word_count > 0 ? command->words[0] : NULL};
     struct doctor_report report = {.count = 0};
     enum exit_code code = check_bounds_read(bounds, flags->bound);

@@ -107,8 +107,9 @@ enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts 
         return code;
     }
     facts->within_ms = ((const struct look *) command->options)->timeout.value;
-    facts->in_redis = client_options->coordination == SMQ_COORDINATION_REDIS;
-    facts->has_fleet = facts->in_redis || (zookeeper && zookeeper[0] != '\0');
+    facts->in_redis = !zookeeper;
+    facts->is_named =
+        zookeeper || client_options->root || client_options->coordination == SMQ_COORDINATION_REDIS;
     facts->stops = client_options->on_coordination_loss == SMQ_COORDINATION_LOSS_STOP;
     facts->session_ms = client_options->session_timeout_ms;
     facts->has_auth =

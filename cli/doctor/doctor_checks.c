@@ -36,7 +36,9 @@ void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *
     for (size_t i = 0; i < doctor_check_count; i++) {
         const size_t before = report->count;
 
-        if (facts->probe && !doctor_checks[i].work) {
+        const bool asked = facts->rights && doctor_checks[i].run == doctor_check_rights;
+
+        if (facts->probe && !doctor_checks[i].work && !asked) {
             continue;
         }
         report->check = doctor_checks[i].name;

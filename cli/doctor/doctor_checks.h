@@ -32,8 +32,8 @@ struct doctor_check {
 extern const struct doctor_check doctor_checks[];
 extern const size_t doctor_check_count;
 
-/* Runs all checks, or for a probe only those of `work`.  A check that finds nothing adds one
- * finding OK without a subject. */
+/* Runs all checks, or for a probe only those of `work` and what facts->rights asks for.  A check
+ * that finds nothing adds one finding OK without a subject. */
 void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts);
 
 /* Does a server that has answered refuse all writes?  A finding says why. */

@@ -194,7 +194,9 @@ static bool doctor_take_sender(const smq_sender_info *sender, void *user)
 /* Who may not ask for one topic may not ask for the others. */
 static void doctor_look_at_senders(struct doctor_facts *facts, smq_client *client)
 {
-    for (size_t i = 0; i < facts->topic_count && !facts->probe; i++) {
+    const bool wanted = !facts->probe || facts->rights;
+
+    for (size_t i = 0; i < facts->topic_count && wanted; i++) {
         const struct doctor_topic *topic = &facts->topic[i];
         smq_error err;
 
@@ -221,11 +223,11 @@ static bool doctor_take_schedule(const smq_schedule_info *info, void *user)
 {
     const struct doctor_zones *zones = user;
     struct doctor_facts *facts = zones->facts;
-    const char *topic = zones->topic, *zone = info->schedule.zone;
+    const char *topic = zones->topic, *zone = info->schedule->zone;
     size_t i = facts->zone_count;
     size_t count = 0;
 
-    if (!zone || smq_schedule_next(&info->schedule, 0, NULL, 0, &count, NULL) == SMQ_OK) {
+    if (!zone || smq_schedule_next(info->schedule, 0, NULL, 0, &count, NULL) == SMQ_OK) {
         return true;
     }
     while (i > 0 && strcmp(facts->zone[i - 1].topic, topic) == 0) {
@@ -263,6 +265,7 @@ static bool doctor_take_fleet(const smq_fleet_info *fleet, void *user)
     facts->fleet.root = doctor_keep(facts, fleet->root);
     facts->fleet.identity = doctor_keep(facts, fleet->identity);
     facts->fleet.assigner = doctor_keep(facts, fleet->assigner);
+    facts->fleet.server = doctor_keep(facts, fleet->server);
     return true;
 }
 
@@ -545,6 +548,19 @@ void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
     facts->redis = doctor_outcome(facts, err->status, err);
 }
 
+/* A fleet in Redis that was not named is looked at if there is a topic of it. */
+static bool doctor_has_topic_in_redis(const struct doctor_facts *facts)
+{
+    static const char in_redis[] = "redis:";
+
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (strncmp(facts->topic[i].binding.coordination, in_redis, sizeof(in_redis) - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
 {
     const int64_t begun_at_ms = moment_ms();
@@ -560,6 +576,8 @@ void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
     doctor_look_for_idle_owners(facts, client);
     doctor_look_at_senders(facts, client);
     doctor_look_at_zones(facts, client);
+    facts->has_fleet = facts->is_named || doctor_has_topic_in_redis(facts);
+    facts->in_redis = facts->in_redis && facts->has_fleet;
     if (facts->has_fleet) {
         doctor_describe_fleet(facts, client);
     }

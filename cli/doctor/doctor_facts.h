@@ -54,12 +54,14 @@ struct doctor_zone {
 /* Strings live until doctor_facts_fini(). */
 struct doctor_facts {
     int64_t now_ms;              /* wall clock of this machine */
-    bool has_fleet;              /* its ZooKeeper was given, or */
-    bool in_redis;               /* ... it is in Redis alone */
+    bool is_named;               /* the fleet: its ZooKeeper, or its root in Redis, was given */
+    bool has_fleet;              /* it is, or topics are bound to one in Redis */
+    bool in_redis;               /* it is in Redis alone */
     bool stops;                  /* its members may not work while it is away */
     int64_t session_ms;          /* the time-out of their sessions */
     bool has_auth;               /* its credentials were given */
     bool probe;                  /* for slotmq check: only what keeps messages from being handled */
+    bool rights;                 /* for a probe: also what users lack */
     bool deep;                   /* look at all keys of Redis, if no time is given */
     const char *only;            /* the only topic that is looked at; NULL: all */
     int64_t within_ms;           /* how long all may take; 0: as long as it takes */
@@ -98,7 +100,7 @@ struct doctor_facts {
 
 /* Finds out all that a connected client can find out.  Topics are not looked at while a Redis
  * master is away, as each of them would cost a time-out.  `facts` is all zero but for
- * has_fleet, `probe`, `deep`, `only` and `within_ms`. */
+ * is_named, in_redis, `probe`, `rights`, `deep`, `only` and `within_ms`. */
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client);
 
 /* No client could be made. */

@@ -43,9 +43,18 @@ void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_fa
     if (facts->described.tried && facts->described.status != SMQ_OK) {
         doctor_report_add(report, DOCTOR_ERROR, "", doctor_session_advice(facts->described.status),
                           "no session can be used: %s", facts->described.text);
-    } else if (!facts->described.tried) {
+        return;
+    }
+    if (!facts->described.tried) {
         doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: it is asked after Redis");
-    } else if (!facts->has_auth) { /* members that have credentials would not let it read */
+        return;
+    }
+    if (facts->fleet.generation != 0) {
+        doctor_report_add(report, DOCTOR_OK, facts->fleet.root, "",
+                          "the nodes of its fleet are in ZooKeeper, with %" PRIu64 " members",
+                          facts->fleet.members);
+    }
+    if (!facts->has_auth) { /* members that have credentials would not let it read */
         doctor_report_add(
             report, DOCTOR_OK, "", "",
             "everyone who reaches it can write the nodes of the fleet; zookeeper_auth "
@@ -128,6 +137,17 @@ static const char *doctor_tree_advice(smq_status status)
                                    "until then";
 }
 
+/* That all is well there is also to be known. */
+static void doctor_tell_tree(struct doctor_report *report, const smq_fleet_info *fleet)
+{
+    if (fleet->reign != 0) {
+        doctor_report_add(report, DOCTOR_OK, fleet->root, "",
+                          "its tree is in Redis at %s, in reign %016" PRIx64 ", with %" PRIu64
+                          " members",
+                          fleet->server, (uint64_t) fleet->reign, fleet->members);
+    }
+}
+
 void doctor_check_tree(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (!facts->in_redis) {
@@ -137,11 +157,18 @@ void doctor_check_tree(struct doctor_report *report, const struct doctor_facts *
         doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: it is asked after Redis");
         return;
     }
+    if (facts->described.status == SMQ_DENIED && !facts->is_named) {
+        /* who was not told to look at a fleet need not have the rights of its members */
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: the tree cannot be used: %s",
+                          facts->described.text);
+        return;
+    }
     if (facts->described.status != SMQ_OK) {
         doctor_report_add(report, DOCTOR_ERROR, "", doctor_tree_advice(facts->described.status),
                           "the tree cannot be used: %s", facts->described.text);
         return;
     }
+    doctor_tell_tree(report, &facts->fleet);
     if (facts->fleet.grace_ms > 0) {
         doctor_report_add(report, DOCTOR_OK, "", "",
                           "its master is another one or was restarted: for %" PRId64

@@ -14,8 +14,8 @@ struct doctor_finding {
     const char *check; /* the name of its row */
     enum doctor_severity severity;
     char subject[300]; /* a server, topic or member; "": all */
-    char text[400];    /* what was found */
-    char advice[400];  /* what to do; "" for OK and UNKNOWN */
+    char text[600];    /* what was found */
+    char advice[600];  /* what to do; "" for OK and UNKNOWN */
 };
 
 /* Invariant: `worst` is the largest severity of all findings. */

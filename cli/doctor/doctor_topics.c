@@ -35,11 +35,9 @@ static void doctor_binding_here(char *out, size_t size, const struct doctor_fact
 
 static bool doctor_is_bound_here(const struct doctor_topic *topic, const struct doctor_facts *facts)
 {
-    const bool in_redis = strncmp(topic->binding.coordination, "redis:", strlen("redis:")) == 0;
-
     return facts->described.tried && facts->described.status == SMQ_OK && topic->bound.tried &&
-           topic->bound.status == SMQ_OK && in_redis == facts->in_redis &&
-           topic_is_bound_to(&topic->binding, facts->fleet.root);
+           topic->bound.status == SMQ_OK &&
+           topic_is_bound_to(&topic->binding, facts->fleet.root, facts->in_redis);
 }
 
 /* What to do when something cannot be read for this reason. */
@@ -166,12 +164,12 @@ static void doctor_judge_binding(struct doctor_report *report, const struct doct
                           "not known: the fleet was not read");
     } else if (strcmp(bound, "standalone") != 0) {
         /* topics of several fleets may be side by side */
-        const bool wanted = facts->probe && (facts->only || !facts->has_fleet);
-        doctor_report_add(report, wanted ? DOCTOR_BLIND : DOCTOR_UNKNOWN, topic->name, "",
-                          "whether its slots have owners is not known: it is bound to %s; name "
-                          "that ZooKeeper and root with -z, or give -X coordination=redis and -X "
-                          "root=PATH",
-                          bound);
+        const bool wanted = facts->probe && (facts->only || !facts->is_named);
+        doctor_report_add(
+            report, wanted ? DOCTOR_BLIND : DOCTOR_UNKNOWN, topic->name, "",
+            "whether its slots have owners is not known: it is bound to %s; name "
+            "that ZooKeeper and root with -z, or that root in Redis with -X root=PATH",
+            bound);
     }
 }
 
@@ -373,6 +371,9 @@ static const char *doctor_lack_costs(const char *missing)
     if (strstr(missing, "tree{") != NULL || strstr(missing, "+info") != NULL) {
         return "its consumers are no members of the fleet in Redis, and end when they begin";
     }
+    if (strstr(missing, "+h") != NULL || strstr(missing, "+time") != NULL) {
+        return "members of the fleet in Redis need it";
+    }
     return strstr(missing, "+spublish") != NULL || strchr(missing, '&')
                ? "it wakes no consumer, and its messages are handled late"
                : "each message for a consumer that sleeps costs one script more";
@@ -380,15 +381,15 @@ static const char *doctor_lack_costs(const char *missing)
 
 static void doctor_judge_sender(struct doctor_report *report, const struct doctor_sender *sender)
 {
-    char advice[400], others[48] = "";
+    char advice[600], others[48] = "";
 
     if (sender->others > 0) {
         snprintf(others, sizeof(others), " and to %zu topics more", sender->others);
     }
-    snprintf(advice, sizeof(advice), "ACL SETUSER %.100s %.160s, at all nodes; see SECURITY.md",
+    snprintf(advice, sizeof(advice), "ACL SETUSER %.100s %.400s, at all nodes; see SECURITY.md",
              sender->user, sender->missing);
     doctor_report_add(report, DOCTOR_WARNING, sender->user, advice,
-                      "it may send to %.120s%s, but lacks %.160s: %s", sender->topic, others,
+                      "it may send to %.120s%s, but lacks %.300s: %s", sender->topic, others,
                       sender->missing, doctor_lack_costs(sender->missing));
 }
 
@@ -399,7 +400,8 @@ void doctor_check_rights(struct doctor_report *report, const struct doctor_facts
     }
     if (facts->senders.tried && facts->senders.status != SMQ_OK &&
         facts->senders.status != SMQ_NO_TOPIC) {
-        doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+        doctor_report_add(report, facts->probe ? DOCTOR_BLIND : DOCTOR_UNKNOWN, "",
+                          facts->probe ? "give the user +acl|whoami and +acl|dryrun" : "",
                           "not known: what users may do may not be asked: %s", facts->senders.text);
     }
     for (size_t i = 0; i < facts->sender_count; i++) {

@@ -12,43 +12,22 @@
 #include "cli/verb/confirm.h"
 #include "cli/verb/connect.h"
 
-static bool fleet_is_in_redis(const struct command *command)
-{
-    return command->global.client.coordination == SMQ_COORDINATION_REDIS;
-}
-
 const char *fleet_place(const struct command *command)
 {
     const smq_client_options *client = &command->global.client;
 
-    if (!fleet_is_in_redis(command)) {
-        return client->zookeeper;
-    }
-    return client->root ? client->root : "/slotmq";
-}
-
-enum exit_code fleet_check(const struct command *command)
-{
-    const char *place = fleet_place(command);
-
-    if (!place || place[0] == '\0') {
-        return say_error(EXIT_USAGE, "no ZooKeeper given: use -z host:port,.../root or the "
-                                     "variable SLOTMQ_ZOOKEEPER, or -X coordination=redis for a "
-                                     "fleet without it");
-    }
-    return EXIT_DONE;
+    return client->zookeeper ? client->zookeeper : client->root ? client->root : "/slotmq";
 }
 
 enum exit_code fleet_run(const struct command *command, const char *root, verb_connected_fn *run)
 {
-    enum exit_code code = fleet_check(command);
-
-    if (code != EXIT_DONE || !root) {
-        return code != EXIT_DONE ? code : connect_run(command, run);
-    }
     const char *zookeeper = command->global.client.zookeeper;
     struct command moved = *command;
-    if (fleet_is_in_redis(command)) {
+
+    if (!root) {
+        return connect_run(command, run);
+    }
+    if (!zookeeper) {
         moved.global.client.root = root;
         return connect_run(&moved, run);
     }
@@ -57,7 +36,7 @@ enum exit_code fleet_run(const struct command *command, const char *root, verb_c
     char *there = say_alloc(size, 1);
     snprintf(there, size, "%.*s%s%s", (int) hosts, zookeeper, root[0] == '/' ? "" : "/", root);
     moved.global.client.zookeeper = there;
-    code = connect_run(&moved, run);
+    const enum exit_code code = connect_run(&moved, run);
     free(there);
     return code;
 }
@@ -91,13 +70,10 @@ static void fleet_fence_say(const struct command *command, const smq_fence *fenc
 static enum exit_code fleet_fence_check(const struct command *command)
 {
     const struct fence_options *flags = command->options;
-    const enum exit_code code = fleet_check(command);
 
-    return code != EXIT_DONE ? code
-                             : confirm(command, flags->yes,
-                                       "Raise the fence generation at %s, and bind the topics of "
-                                       "its root to it?",
-                                       fleet_place(command));
+    return confirm(command, flags->yes,
+                   "Raise the fence generation at %s, and bind the topics of its root to it?",
+                   fleet_place(command));
 }
 
 static enum exit_code fleet_fence_connected(smq_client *client, const struct command *command)

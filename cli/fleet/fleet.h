@@ -4,12 +4,8 @@
 
 #include "cli/verb/verb.h"
 
-/* Is a ZooKeeper named?  On any other result than EXIT_DONE the error has been printed. */
-/* Where the fleet is: the addresses and root of ZooKeeper, or the root in Redis; NULL: not given.
- */
+/* Where the fleet is: the addresses and root of ZooKeeper, or the root in Redis. */
 const char *fleet_place(const struct command *command);
-
-enum exit_code fleet_check(const struct command *command);
 
 /* Connects, to the fleet at `root` when that is not NULL, and runs it.  On any other result than
  * EXIT_DONE the error has been printed. */

@@ -48,6 +48,7 @@ void fleet_json_add_fleet(struct fleet_json *json, const smq_fleet_info *fleet)
     output_set(json->document, "kind", json_string(fleet->reign != 0 ? "redis" : "zookeeper"));
     output_set(json->document, "reign", json_integer(fleet->reign));
     output_set(json->document, "grace_ms", json_integer(fleet->grace_ms));
+    output_set(json->document, "server", output_text(fleet->server));
 }
 
 void fleet_json_add_member(struct fleet_json *json, const smq_fleet_member *member)

@@ -114,9 +114,11 @@ void fleet_tables_fini(struct fleet_tables *tables)
 void fleet_tables_add_fleet(struct fleet_tables *tables, const smq_fleet_info *fleet)
 {
     struct table *table = tables->table[FLEET_SELF];
-    char cell[CELL];
+    char cell[CELL], place[300];
 
     table_pair(table, "root", fleet->root);
+    snprintf(place, sizeof(place), "Redis, at %s", fleet->server);
+    table_pair(table, "nodes in", fleet->reign != 0 ? place : "ZooKeeper");
     table_pair(table, "assigner", fleet_text(fleet->assigner));
     table_pair(table, "assigner since", fleet_time(cell, fleet->assigner_since_at_ms));
     snprintf(cell, sizeof(cell), "%" PRId32, fleet->epoch);

@@ -102,36 +102,19 @@ static bool copy_message(const smq_message_info *info, void *user)
 
 /* === Schedules ========================================================== */
 
-/* It counts from now there, with the ticks that it has left. */
-static smq_status copy_put_schedule(const struct copy *copy, const smq_schedule_info *info,
-                                    smq_error *err)
-{
-    smq_schedule schedule = info->schedule;
-    smq_status status;
-
-    schedule.limit -= schedule.limit > 0 ? info->ticks : 0;
-    status = smq_schedule_put(copy->into, copy->to, info->id, &schedule, NULL, err);
-    return status == SMQ_OK && info->paused
-               ? smq_schedule_pause(copy->into, copy->to, info->id, info->note, err)
-               : status;
-}
-
-/* One that has ended is left out. */
 static bool copy_schedule(const smq_schedule_info *listed, void *user)
 {
     struct copy *copy = user;
     smq_schedule_info *info = NULL;
     smq_error err;
-    smq_status status = SMQ_OK;
+    smq_status status;
 
     if (signals_came()) {
         return false;
     }
-    if (listed->next_at_ms != 0) {
-        status = smq_schedule_get(copy->from, listed->topic, listed->id, &info, &err);
-    }
-    if (info) {
-        status = copy_put_schedule(copy, info, &err);
+    status = smq_schedule_get(copy->from, listed->topic, listed->id, &info, &err);
+    if (status == SMQ_OK) {
+        status = smq_schedule_restore(copy->into, copy->to, info, NULL, &err);
         copy->schedules += status == SMQ_OK;
     }
     smq_schedule_info_free(info);
@@ -335,13 +318,14 @@ const struct verb copy_verb = {
     .name = "copy",
     .operands = "NAME TO",
     .summary = "store the messages and schedules of a topic in another one or a cluster, too",
-    .text = "The messages keep key, id, body, time, priority, retry limit and attempts; the topic "
-            "TO must exist, with the same type and layout. NAME keeps its messages. A message that "
-            "waits in TO already is merged, so a copy can be run again. Dead letters, if --state "
-            "names them, wait in TO, with all their retries. What TO refuses as a duplicate "
-            "(dedup_window_ms) is counted, and the exit code is 1. Interrupted by Ctrl-C or a "
-            "failure, it prints a cursor to continue with. Then the schedules are put in TO, which "
-            "makes ticks of its own; they count from now, and paused ones stay paused.",
+    .text =
+        "The messages keep key, id, body, time, priority, retry limit and attempts; the topic "
+        "TO must exist, with the same type and layout. NAME keeps its messages. A message that "
+        "waits in TO already is merged, so a copy can be run again. Dead letters, if --state "
+        "names them, wait in TO, with all their retries. What TO refuses as a duplicate "
+        "(dedup_window_ms) is counted, and the exit code is 1. Interrupted by Ctrl-C or a "
+        "failure, it prints a cursor to continue with. Then the schedules are put in TO as they "
+        "are, which makes ticks of its own.",
     VERB_FLAGS(copy_flags, struct copy_options),
     .min_words = 2,
     .max_words = 2,

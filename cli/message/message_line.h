@@ -5,9 +5,8 @@
 #ifndef CLI_MESSAGE_LINE_H
 #define CLI_MESSAGE_LINE_H
 
-#include <jansson.h>
-
 #include "cli/topic/topic.h"
+#include "cli/verb/members.h"
 
 /* How lines become messages. */
 struct message_rules {
@@ -20,18 +19,12 @@ struct message_rules {
 struct message_line {
     smq_message message;
     smq_message_copy copy; /* in its place, with rules.restore; then of `message` only the bytes */
-    json_t *document;
-    char *decoded[3]; /* from base64: body, key, id */
-    smq_header headers[SMQ_HEADERS_MAX];
-    size_t header_count;
-    char *decoded_headers[SMQ_HEADERS_MAX]; /* from base64, by the index of their header */
+    struct members_line read;
 };
-
-enum { MESSAGE_LINE_ERROR = 200 };
 
 /* Reads a line.  `now_ms`: since 1970.  false: `error` says what is wrong with it.  Free `out` with
  * message_line_fini() in both cases. */
-bool message_line_read(struct message_line *out, char error[MESSAGE_LINE_ERROR], const char *text,
+bool message_line_read(struct message_line *out, char error[MEMBERS_ERROR], const char *text,
                        size_t size, const struct message_rules *rules, int64_t now_ms);
 void message_line_fini(struct message_line *line);
 

@@ -237,7 +237,7 @@ static void send_text_line(struct sender *sender, uint64_t line, const char *bod
 
 static void send_json_line(struct sender *sender, uint64_t line, const char *text, size_t size)
 {
-    char error[MESSAGE_LINE_ERROR];
+    char error[MEMBERS_ERROR];
     struct message_line read;
 
     if (!message_line_read(&read, error, text, size, &sender->rules, moment_wall_ms())) {

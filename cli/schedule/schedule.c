@@ -43,20 +43,38 @@ static const char *schedule_state(const smq_schedule_info *info)
 /* === list =============================================================== */
 
 struct schedule_listing {
-    json_t *array; /* NULL: a table */
-    struct table *table;
+    smq_client *client;
+    struct table *table; /* NULL: lines of JSON */
+    smq_error err;       /* why a schedule cannot be shown whole */
 };
+
+/* One that was removed in the meantime is left out. */
+static bool schedule_list_line(struct schedule_listing *listing, const smq_schedule_info *listed)
+{
+    smq_schedule_info *info = NULL;
+
+    switch (smq_schedule_get(listing->client, listed->topic, listed->id, &info, &listing->err)) {
+    case SMQ_OK:
+        output_json(schedule_json(info));
+        smq_schedule_info_free(info);
+        return true;
+    case SMQ_NO_SCHEDULE:
+        listing->err = (smq_error) SMQ_ERROR_INIT;
+        return true;
+    default:
+        return false;
+    }
+}
 
 static bool schedule_list_one(const smq_schedule_info *info, void *user)
 {
-    const struct schedule_listing *listing = user;
+    struct schedule_listing *listing = user;
     char when[TEXT_ROOM], next[TIME_ROOM], last[TIME_ROOM], ticks[24];
 
-    if (listing->array != NULL) {
-        output_append(listing->array, schedule_json(info));
-        return true;
+    if (listing->table == NULL) {
+        return !output_is_unread() && schedule_list_line(listing, info);
     }
-    schedule_when(when, &info->schedule);
+    schedule_when(when, info->schedule);
     schedule_time(next, info->next_at_ms);
     schedule_time(last, info->last_at_ms);
     (void) snprintf(ticks, sizeof(ticks), "%" PRId64, info->ticks);
@@ -79,21 +97,22 @@ static enum exit_code schedule_list(smq_client *client, const struct command *co
         {.title = "TICKS", .right = true, .weight = 2},
         {.title = "NOTE", .narrow = TABLE_CUT, .weight = 1, .least = 8},
     };
-    struct schedule_listing listing = {.array = command->global.json ? json_array() : NULL,
-                                       .table = table_new(columns, 8)};
-    smq_error err;
+    struct schedule_listing listing = {.client = client, .err = SMQ_ERROR_INIT};
+    smq_error err = SMQ_ERROR_INIT;
 
+    if (!command->global.json) {
+        listing.table = table_new(columns, 8);
+    }
     if (smq_schedule_each(client, command->words[0], schedule_list_one, &listing, &err) != SMQ_OK) {
-        json_decref(listing.array);
         table_free(listing.table);
         return topic_say_failure(client, command->words[0], &err);
     }
-    if (listing.array != NULL) {
-        json_t *document = json_object();
-        output_set(document, "schedules", listing.array);
-        output_json(document);
-        table_free(listing.table);
-    } else if (table_is_empty(listing.table) && !command->global.quiet) {
+    if (listing.table == NULL) {
+        return listing.err.status == SMQ_OK
+                   ? EXIT_DONE
+                   : topic_say_failure(client, command->words[0], &listing.err);
+    }
+    if (table_is_empty(listing.table) && !command->global.quiet) {
         say("topic %s has no schedules", command->words[0]);
         table_free(listing.table);
     } else {
@@ -117,7 +136,7 @@ const struct verb schedule_list_verb = {
 
 static void schedule_print(const smq_schedule_info *info)
 {
-    const smq_message *message = info->schedule.message;
+    const smq_message *message = info->schedule->message;
     struct table *table = table_pairs();
     char when[TEXT_ROOM], text[TIME_ROOM];
 
@@ -126,7 +145,7 @@ static void schedule_print(const smq_schedule_info *info)
     if (info->note[0] != '\0') {
         table_pair(table, "note", info->note);
     }
-    schedule_when(when, &info->schedule);
+    schedule_when(when, info->schedule);
     table_pair(table, "when", when);
     schedule_time(text, info->next_at_ms);
     table_pair(table, "next", text);
@@ -134,7 +153,7 @@ static void schedule_print(const smq_schedule_info *info)
     table_pair(table, "last", text);
     (void) snprintf(text, sizeof(text), "%" PRId64, info->ticks);
     table_pair(table, "ticks", text);
-    table_pair(table, "missed", smq_missed_name(info->schedule.missed));
+    table_pair(table, "missed", smq_missed_name(info->schedule->missed));
     (void) snprintf(text, sizeof(text), "%" PRId32, info->slot);
     table_pair(table, "slot", text);
     table_row_bytes(

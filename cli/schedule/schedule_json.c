@@ -40,7 +40,7 @@ static json_t *schedule_json_message(const smq_message *message)
 
 json_t *schedule_json(const smq_schedule_info *info)
 {
-    const smq_schedule *schedule = &info->schedule;
+    const smq_schedule *schedule = info->schedule;
     json_t *object = json_object();
 
     output_set(object, "topic", json_string(info->topic));

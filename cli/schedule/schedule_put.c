@@ -1,10 +1,12 @@
-/* schedule_put.c - schedule put, schedule next: the flags that say when a schedule is due. */
+/* schedule_put.c - schedule put, of flags or of lines, and schedule next: the flags that say when a
+ * schedule is due. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/message/when_flags.h"
 #include "cli/schedule/schedule_json.h"
+#include "cli/schedule/schedule_lines.h"
 #include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
@@ -20,7 +22,7 @@ struct schedule_times {
 
 struct schedule_put_options {
     struct schedule_times times;
-    const char *key;
+    const char *key, *file;
     struct when when;
     struct headers headers;
 };
@@ -77,6 +79,8 @@ static const struct flag schedule_put_flags[] = {
      .offset = PUT(headers),
      .operand = "NAME=VALUE",
      .help = "layout keyed: a header of its messages; may be given several times"},
+    TEXT_FLAG("file", PUT(file), "FILE",
+              "without ID: a schedule for each line of FILE; - is standard input, the default"),
 };
 
 static const struct flag schedule_next_flags[] = {
@@ -137,6 +141,18 @@ static enum exit_code schedule_fill(smq_schedule *out, const struct schedule_tim
     return EXIT_DONE;
 }
 
+/* Is a flag given that says something of one schedule? */
+static bool schedule_put_says_one(const struct schedule_put_options *flags)
+{
+    const struct schedule_times *times = &flags->times;
+    const smq_topic_options *own = &flags->when.own;
+
+    return times->cron || times->zone || times->missed || times->every.given ||
+           times->start.given || times->end.given || times->limit.given || flags->key ||
+           flags->when.priority.given || own->ttl_ms != 0 || own->max_retries != 0 ||
+           flags->headers.count > 0;
+}
+
 /* What its times are is known without a server. */
 static enum exit_code schedule_put_check(const struct command *command)
 {
@@ -144,8 +160,19 @@ static enum exit_code schedule_put_check(const struct command *command)
     smq_schedule schedule;
     smq_error err;
     size_t count;
-    enum exit_code code = schedule_fill(&schedule, &flags->times);
+    enum exit_code code;
 
+    if (command->word_count == 1) {
+        return schedule_put_says_one(flags)
+                   ? say_error(EXIT_USAGE, "the flags are those of one schedule: give its ID; "
+                                           "without ID each line of --file or of standard input "
+                                           "is a schedule")
+                   : EXIT_DONE;
+    }
+    if (flags->file) {
+        return say_error(EXIT_USAGE, "--file is for lines with ids of their own: leave out ID");
+    }
+    code = schedule_fill(&schedule, &flags->times);
     if (code != EXIT_DONE) {
         return code;
     }
@@ -167,10 +194,8 @@ static bool schedule_has_window(smq_client *client, const char *topic)
     return has;
 }
 
-static void schedule_put_report(const struct command *command, smq_schedule_change change,
-                                bool has_window)
+static void schedule_put_warn(const struct command *command, bool has_window)
 {
-    schedule_report(command, smq_schedule_change_name(change), &has_window);
     if (!has_window && !command->global.quiet) {
         say("topic %s remembers no ids: a tick that a failover of Redis loses after it was handled "
             "is handled twice; layout keyed with dedup_window_ms prevents it",
@@ -178,8 +203,21 @@ static void schedule_put_report(const struct command *command, smq_schedule_chan
     }
 }
 
-static enum exit_code schedule_put(smq_client *client, const struct command *command,
-                                   const struct topic_facts *topic)
+static enum exit_code schedule_put_lines(smq_client *client, const struct command *command,
+                                         const struct topic_facts *topic)
+{
+    const struct schedule_put_options *flags = command->options;
+    uint64_t count = 0;
+    const enum exit_code code = schedule_lines_put(&count, client, command, topic, flags->file);
+
+    if (code == EXIT_DONE && count > 0) {
+        schedule_put_warn(command, schedule_has_window(client, command->words[0]));
+    }
+    return code;
+}
+
+static enum exit_code schedule_put_one(smq_client *client, const struct command *command,
+                                       const struct topic_facts *topic)
 {
     const struct schedule_put_options *flags = command->options;
     smq_message message = SMQ_MESSAGE_INIT;
@@ -205,23 +243,36 @@ static enum exit_code schedule_put(smq_client *client, const struct command *com
         SMQ_OK) {
         return topic_say_failure(client, command->words[0], &err);
     }
-    schedule_put_report(command, change, schedule_has_window(client, command->words[0]));
+    const bool has_window = schedule_has_window(client, command->words[0]);
+    schedule_report(command, smq_schedule_change_name(change), &has_window);
+    schedule_put_warn(command, has_window);
     return EXIT_DONE;
+}
+
+static enum exit_code schedule_put(smq_client *client, const struct command *command,
+                                   const struct topic_facts *topic)
+{
+    return command->word_count == 1 ? schedule_put_lines(client, command, topic)
+                                    : schedule_put_one(client, command, topic);
 }
 
 const struct verb schedule_put_verb = {
     .name = "schedule put",
-    .operands = "NAME ID [BODY]",
+    .operands = "NAME [ID [BODY]]",
     .summary = "store a message at times that repeat",
     .text =
         "The consumers of the topic make the ticks, each once; without a consumer there are none. "
         "To put what is there already changes nothing. Other times count from now; another "
         "message is stored from the next tick on. In layout keyed the id of each message is "
         "ID@DUE, "
-        "with the time at which it was due in ms since 1970.",
+        "with the time at which it was due in ms since 1970.\n\n"
+        "Without ID each line is a schedule as schedule get and schedule list print it with "
+        "--json. It is put as it was: with its next time, the ticks that it had, and its pause. "
+        "One that is there with the same times keeps its own. The first line that cannot be put "
+        "ends the command; the error names it.",
     VERB_FLAGS(schedule_put_flags, struct schedule_put_options),
     .init = schedule_put_init,
-    .min_words = 2,
+    .min_words = 1,
     .max_words = 3,
     .check = schedule_put_check,
     .about_topic = schedule_put,

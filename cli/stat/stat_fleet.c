@@ -10,13 +10,17 @@
 
 /* The fleet at the root of the client. */
 struct stat_fleet {
-    char *root;                 /* owned */
+    char *root; /* owned */
+    bool in_redis;
     struct topic_names members; /* sorted */
 };
 
 static bool stat_fleet_on_fleet(const smq_fleet_info *info, void *user)
 {
-    ((struct stat_fleet *) user)->root = say_copy(info->root);
+    struct stat_fleet *fleet = user;
+
+    fleet->root = say_copy(info->root);
+    fleet->in_redis = info->reign != 0;
     return true;
 }
 
@@ -119,7 +123,7 @@ smq_status stat_fleet_mark_gone(struct stat_topics *topics, smq_client *client, 
 
         if (stat_fleet_has_gone(&fleet, topic) &&
             smq_topic_binding(client, topic->row.topic, &binding, err) == SMQ_OK &&
-            topic_is_bound_to(&binding, fleet.root)) {
+            topic_is_bound_to(&binding, fleet.root, fleet.in_redis)) {
             stat_fleet_mark_topic(&fleet, topic);
         }
     }

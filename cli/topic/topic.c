@@ -167,17 +167,13 @@ bool topic_is_of(const char *name, const char *topic)
     return strncmp(name, topic, length) == 0 && (name[length] == '\0' || name[length] == '/');
 }
 
-bool topic_is_bound_to(const smq_binding *binding, const char *root)
+bool topic_is_bound_to(const smq_binding *binding, const char *root, bool in_redis)
 {
-    static const char scheme[] = "zookeeper:", in_redis[] = "redis:";
-    const char *bound = binding->coordination;
-    const size_t at = sizeof(scheme) - 1, length = strlen(root);
+    const char *bound = binding->coordination, *scheme = in_redis ? "redis:" : "zookeeper:";
+    const size_t at = strlen(scheme), length = strlen(root);
 
-    if (strncmp(bound, in_redis, sizeof(in_redis) - 1) == 0) {
-        return strcmp(bound + sizeof(in_redis) - 1, root) == 0;
-    }
     return strncmp(bound, scheme, at) == 0 && strncmp(bound + at, root, length) == 0 &&
-           bound[at + length] == ' ';
+           bound[at + length] == (in_redis ? '\0' : ' ');
 }
 
 void topic_names_add(struct topic_names *names, const char *name)

@@ -40,7 +40,7 @@ json_t *topic_json(const smq_topic_info *info);
 enum exit_code topic_print_json(smq_client *client, const char *name);
 
 /* Is the topic bound to this root of ZooKeeper, under whatever identity? */
-bool topic_is_bound_to(const smq_binding *binding, const char *root);
+bool topic_is_bound_to(const smq_binding *binding, const char *root, bool in_redis);
 
 /* The names of topics. */
 struct topic_names {

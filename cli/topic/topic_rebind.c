@@ -35,12 +35,12 @@ static enum exit_code topic_rebind_connected(smq_client *client, const struct co
 const struct verb topic_rebind_verb = {
     .name = "topic rebind",
     .operands = "NAME",
-    .summary = "bind a topic to another ZooKeeper root, or to none",
+    .summary = "bind a topic to another fleet",
     .text =
-        "A topic is bound to the coordination of its first consumer: to a root of ZooKeeper, or to "
-        "none (standalone). This command binds it to the root that --zookeeper names, or makes it "
-        "standalone when there is none. It refuses while a consumer of the topic lives: one that "
-        "listens to a slot, has claimed a message, or has the lease of a standalone topic.",
+        "A topic is bound to the fleet of its first consumer: to a root in Redis, or in ZooKeeper. "
+        "This command binds it to the root that --zookeeper names, or to one in Redis when there "
+        "is none. It refuses while a consumer of the topic lives: one that listens to a slot, has "
+        "claimed a message, or has the lease of a process of version 0.2.",
     VERB_FLAGS(rebind_flags, struct rebind_options),
     .min_words = 1,
     .max_words = 1,

@@ -48,6 +48,10 @@ static enum exit_code topic_repair_connected(smq_client *client, const struct co
                             : "topic %s is whole: nothing to repair%s%s",
             topic, report.repaired ? ": " : mark, report.text);
     }
+    if (!command->global.json && !command->global.quiet && report.slots_reopened > 0) {
+        say("schedules of slots that had lost their keys are lost, too: slotmq schedule put brings "
+            "them back from a backup");
+    }
     return EXIT_DONE;
 }
 

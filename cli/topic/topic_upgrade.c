@@ -186,8 +186,9 @@ const struct verb topic_upgrade_verb = {
         "before 0.3.0 refuse the topic from then on, so the command refuses while it sees one: a "
         "member of the fleet of --zookeeper, or a producer that has sent within ten minutes. "
         "Consumers of shared topics cannot be seen. "
-        "--back stores new messages as format 4 does; when no message is stored in format 5 any "
-        "more, which it says, versions before 0.3.0 can use the topic again.",
+        "--back stores new messages as format 4 does, and so the bodies of those that wait; when "
+        "no message is stored in format 5 any more, which it says, versions before 0.3.0 can use "
+        "the topic again.",
     VERB_FLAGS(upgrade_flags, struct upgrade_options),
     .min_words = 1,
     .max_words = 1,

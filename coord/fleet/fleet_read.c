@@ -319,8 +319,11 @@ smq_status fleet_read_tree(struct fleet_tree *out, const struct coord_options *o
                            smq_error *err)
 {
     struct fleet_read *read = memory_new(sizeof(*read));
-    const struct short_question question = {
-        .ask = fleet_read_begin, .dropped = fleet_read_on_dropped, .user = read, .late = ""};
+    const struct short_question question = {.ask = fleet_read_begin,
+                                            .dropped = fleet_read_on_dropped,
+                                            .user = read,
+                                            .looks = true,
+                                            .late = ""};
     smq_status status = short_session_run(&read->session, options, &question, err);
 
     *out = (struct fleet_tree){0};
@@ -339,7 +342,7 @@ smq_status fleet_read_tree(struct fleet_tree *out, const struct coord_options *o
 smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
                             smq_error *err)
 {
-    char root[SESSION_ROOT_MAX] = "";
+    char root[SESSION_ROOT_MAX] = "", server[COORD_PORT_SERVER_MAX] = "";
     struct fleet_tree tree;
     smq_status status = options->port == NULL
                             ? coord_check_servers(root, sizeof(root), options->servers, err)
@@ -350,7 +353,11 @@ smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet
     }
     status = fleet_read_tree(&tree, options, err);
     if (status == SMQ_OK) {
+        if (options->port != NULL) {
+            options->port->where(options->port->user, server);
+        }
         tree.path = options->port == NULL ? root : options->root;
+        tree.server = server;
         fleet_tree_visit(&tree, visitor);
     }
     fleet_tree_fini(&tree);

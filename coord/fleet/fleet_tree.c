@@ -511,7 +511,8 @@ static bool fleet_tree_show_fleet(const struct fleet_tree *tree, const smq_fleet
                                   .unreadable = fleet_tree_unreadable(tree),
                                   .zxid = tree->zxid,
                                   .reign = tree->reign,
-                                  .grace_ms = tree->grace_ms};
+                                  .grace_ms = tree->grace_ms,
+                                  .server = tree->server};
 
     return visitor->fleet == NULL || visitor->fleet(&shown, visitor->user);
 }

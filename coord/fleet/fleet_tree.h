@@ -43,6 +43,7 @@ struct fleet_tree_topic {
  * are in the order of their names. */
 struct fleet_tree {
     const char *path;      /* of the root; belongs to the caller */
+    const char *server;    /* as smq_fleet_info has it; belongs to the caller */
     struct root_info root; /* generation 0: the root is missing */
     char assigner[MEMBER_WORD_MAX + 1];
     int64_t assigner_since_ms;

@@ -1,4 +1,4 @@
-/* short_session.c - a session with ZooKeeper for one operation.
+/* short_session.c - a session with the store for one operation.
  *
  * Thread: smq:coord of its own, except short_session_run(). */
 #include "coord/fleet/short_session.h"
@@ -57,6 +57,7 @@ static void short_session_start(struct loop_task *task)
     session->options.disconnected = short_session_on_disconnected;
     session->options.expired = session->options.refused = short_session_on_expired;
     session->options.denied = short_session_on_denied;
+    session->options.looks = session->question.looks;
     session->options.user = session;
     session_start(session->session, &session->options);
 }

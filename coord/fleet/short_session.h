@@ -19,6 +19,7 @@ struct short_question {
     /* the session expired, so earlier calls get no reply; NULL: there is nothing to do then */
     void (*dropped)(void *user);
     void *user;
+    bool looks; /* it only reads */
     /* the end of the text of UNAVAILABLE when the time has passed: what is unknown then */
     const char *late;
 };

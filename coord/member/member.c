@@ -247,6 +247,8 @@ static void member_compare(struct member *member, const struct session_reply *re
 
 static void member_entered(struct member *member, const struct session_reply *reply)
 {
+    const uint64_t interval_ms = (uint64_t) session_timeout(member->session) / MEMBER_BEATS;
+
     member->incarnation = reply->stat.czxid;
     member_enter(member, MEMBER_IN);
     member->version = reply->stat.version;
@@ -254,8 +256,9 @@ static void member_entered(struct member *member, const struct session_reply *re
     member->hidden_logged = member->unreadable = member->denied_logged = false;
     member->backoff_ms = 0;
     member_renew_lease(member, member->beat_at);
-    uv_timer_start(&member->beat, member_on_beat, 1,
-                   (uint64_t) session_timeout(member->session) / MEMBER_BEATS);
+    member_on_beat(&member->beat);
+    uv_timer_start(&member->beat, member_on_beat, member_phase_ms(interval_ms, random_u64()),
+                   interval_ms);
     member_compare(member, reply);
     member->listener.entered(member->listener.user);
 }

@@ -19,3 +19,8 @@ bool member_state_may(enum member_state from, enum member_state to)
 
     return steps_allow(steps, from, to);
 }
+
+uint64_t member_phase_ms(uint64_t interval_ms, uint64_t random)
+{
+    return 1 + random % interval_ms;
+}

@@ -1,10 +1,11 @@
-/* member_state.h - the states of a member of a fleet, and which may follow which.
+/* member_state.h - the states of a member of a fleet, which may follow which, and when it beats.
  *
  * Below: nothing of this folder.  Pure. */
 #ifndef COORD_MEMBER_MEMBER_STATE_H
 #define COORD_MEMBER_MEMBER_STATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum member_state {
     MEMBER_OUT,      /* no session, or the root was not read in it yet */
@@ -19,5 +20,10 @@ enum { MEMBER_STATES = MEMBER_REFUSED + 1 };
 
 /* Is this change of state allowed? */
 bool member_state_may(enum member_state from, enum member_state to);
+
+/* How long after its first heartbeat the second one of a member comes, of others by an interval: 1
+ * ms to `interval_ms`, which is at least 1.  A tree in Redis ends the sessions of the dead in calls
+ * of the living, which would be late if members that began together also beat together. */
+uint64_t member_phase_ms(uint64_t interval_ms, uint64_t random);
 
 #endif

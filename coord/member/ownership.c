@@ -565,7 +565,9 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
     topic->generation = from->generation;
     topic->slots = from->slots;
     topic->weight = from->weight < 1 ? 1 : from->weight > INT16_MAX ? INT16_MAX : from->weight;
-    topic->fresh = from->fresh ? set->session->reign : 0;
+    /* In a young reign its server, or that of the topic, may have forgotten the first owner, but
+     * not of a topic that was created and bound in one life of its server. */
+    topic->fresh = from->first_is_sure || !set->session->young ? from->first_reign : 0;
     topic->drain_timeout_ms = from->drain_timeout_ms;
     if (topic->drain_timeout_ms < 0 || topic->drain_timeout_ms > MEMBER_DRAIN_MAX_MS) {
         topic->drain_timeout_ms = MEMBER_DRAIN_MAX_MS;

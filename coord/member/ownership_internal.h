@@ -47,5 +47,9 @@ int64_t ownership_holder_delay(int64_t backoff_ms, int64_t waited_ms, int64_t li
  * and what to do.  Pure. */
 const char *ownership_holder_advice(const struct fingerprint *own,
                                     const struct fingerprint *holder);
+/* `fresh` of a topic after a write of its node, which said it.  It is said once, because it is not
+ * true of a node that is lost later; but not when another member has made the node first.
+ * Pure. */
+int64_t ownership_fresh_after(int64_t fresh, enum session_status status);
 
 #endif

@@ -29,13 +29,12 @@ static void ownership_definition(const struct ownership *topic, struct buf *out)
     buf_printf(out, "nonce %s slots %d\n", topic->nonce, (int) topic->slots);
 }
 
-/* No slot of the topic has ever had an owner: in this reign of the store nobody waits for one. That
- * is said once, because it is not true of a node that is lost later. */
+/* No slot of the topic has ever had an owner: in this reign of the store nobody waits for one. */
 static bool ownership_is_unowned(const struct ownership *topic)
 {
     const struct session *session = topic->set->session;
 
-    return topic->fresh != 0 && topic->fresh == session->reign && !session->young;
+    return topic->fresh != 0 && topic->fresh == session->reign;
 }
 
 static void ownership_definition_fresh(struct ownership *topic, struct buf *out)
@@ -43,7 +42,11 @@ static void ownership_definition_fresh(struct ownership *topic, struct buf *out)
     if (ownership_is_unowned(topic)) {
         buf_printf(out, "fresh %" PRId64 "\n", topic->fresh);
     }
-    topic->fresh = 0;
+}
+
+int64_t ownership_fresh_after(int64_t fresh, enum session_status status)
+{
+    return status == SESSION_EXISTS ? fresh : 0;
 }
 
 /* The nodes were created, by this or another member, or not: read again. */
@@ -51,6 +54,7 @@ static void ownership_on_made(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
 
+    topic->fresh = ownership_fresh_after(topic->fresh, reply->status);
     if (!ownership_chain_over(topic, reply)) {
         return;
     }
@@ -464,6 +468,7 @@ static void ownership_on_node(void *user, const struct session_reply *reply)
             memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));
         }
         ownership_enter_node(topic, TOPIC_NODE_OURS);
+        topic->fresh = 0;
         topic->seen = true;
         topic->holder_since = 0;
         ownership_read_assignment(topic);

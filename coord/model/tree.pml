@@ -14,8 +14,8 @@
  * GRACE_OF_THE_KNOWN, GRACE_GOES_ON (2); TAKES_IN_GRACE, ACQUIRING_KEPT, APPLIED_IN_GRACE,
  * GIVES_UP, ENDS_IN_GRACE (3); NO_RESUME, LATE_RESUME (4); NO_ADOPT, ANY_CLAIM, NEWEST_MEMBER,
  * TREES_WORD, DRAINED_FORGOTTEN, APPLIED_KEPT, ADOPTS_EARLY (5); BY_VERSION (6); CLOCK_JUMPS (7);
- * NOT_RAISED (8); HINTS_ONLY (9); NO_STAMP (10); ALWAYS_FIRST (11); AWAY_ENDS (15), and those of
- * redis.pml. With these nothing fails: NO_LARGEST, MOVES_IN_GRACE, UNCONFIRMED, OLD_REPORTS. */
+ * NOT_RAISED (8); HINTS_ONLY (9); NO_STAMP (10); ALWAYS_FIRST (11); BORN_BEFORE, REIGN_AFTER (decision
+ * 80); AWAY_ENDS (15), and those of redis.pml. With these nothing fails: NO_LARGEST, MOVES_IN_GRACE, UNCONFIRMED, OLD_REPORTS. */
 #define MEMBERS 2
 #define PROCESSES MEMBERS
 #define NUMBER short
@@ -131,6 +131,28 @@ inline unsubscribe_all()
 #define subscribe(m) skip
 #define unsubscribe_all() skip
 #define IS_FIRST(s) false
+#endif
+
+/* topic{T}, on the tree's master or on one that forgets nothing (TOPIC_APART): in which life of its
+ * server it was made, and whether it was bound.  Its members open their sessions, then bind it, and
+ * then join. */
+#ifdef FIRST_TOPIC
+byte life = 1, born[SLOTS];
+bool bound[SLOTS], asked[MEMBERS];
+byte opened[MEMBERS], first[MEMBERS]; /* reigns; first: nobody was bound before, for all that m knows */
+#define HAS_BOUND(m) asked[m]
+#ifdef BORN_BEFORE
+#define IS_SURE true
+#else
+#define IS_SURE (born[HERE] == life)
+#endif
+#ifdef REIGN_AFTER
+#define IS_FIRST_NOW(m) (first[m] != 0)
+#else
+#define IS_FIRST_NOW(m) (first[m] == reign[HERE])
+#endif
+#else
+#define HAS_BOUND(m) true
 #endif
 
 #define SERVER(m) (is_there[m] -> THERE : HERE)
@@ -344,7 +366,26 @@ inline read_assignment(m)
 proctype Member(byte m)
 {
     do
-    :: atomic { !cut[m] && incarnation[m] == 0 ->
+#ifdef FIRST_TOPIC
+    :: atomic { born[HERE] != 0 && !asked[m] && opened[m] == 0 ->
+        if
+        :: BEGINS(HERE, largest[m]) -> begin_reign(HERE, largest[m])
+        :: else
+        fi;
+        opened[m] = reign[HERE];
+        see(m) }
+    :: d_step { opened[m] != 0 && !asked[m] ->
+        asked[m] = 1;
+        first[m] = (!bound[HERE] && IS_SURE -> opened[m] : 0);
+        bound[HERE] = 1 }
+    /* the nodes of the topic are as they were made */
+    :: d_step { IS_MEMBER(HERE, m) && first[m] != 0 && IS_FIRST_NOW(m) && grace[HERE] == GRACE &&
+                kind[HERE] == NONE ->
+        first[m] = 0;
+        forget_heard(HERE);
+        grace[HERE] = NO_GRACE_NOW }
+#endif
+    :: atomic { !cut[m] && incarnation[m] == 0 && HAS_BOUND(m) ->
         if
         :: BEGINS(SERVER(m), LARGEST(m)) -> begin_reign(SERVER(m), LARGEST(m))
         :: else
@@ -669,6 +710,9 @@ inline load(may_be_the_same)
     loads--;
     copy_tree(KEPT, HERE);
     other[HERE] = 1;
+#if defined(FIRST_TOPIC) && !defined(TOPIC_APART)
+    life++;
+#endif
 #ifdef BY_SERVER
     if
     :: may_be_the_same -> other[HERE] = 0
@@ -715,6 +759,9 @@ proctype Faults()
         is_there[1] = 0;
         clear_tree(THERE) }
 #endif
+#ifdef FIRST_TOPIC
+    :: d_step { born[HERE] == 0 && life == 1 -> born[HERE] = life }
+#endif
 #ifdef FIRST_START
     /* FLUSHALL, but not while a first takeover is on its way */
     :: d_step { loads > 0 && last[HERE] != 0 && state[0] != ACQUIRING && state[1] != ACQUIRING ->
@@ -754,7 +801,7 @@ proctype Faults()
 init
 {
     atomic {
-#ifndef FIRST_START
+#if !defined(FIRST_START) && !defined(FIRST_TOPIC)
         reign[HERE] = REIGN;
         last[HERE] = FIRST(1, SALT(REIGN)) + 2;
         node[AT(HERE, 0)] = last[HERE] - 1;

@@ -136,6 +136,10 @@ inline copy_tree(from, to)
     owner[to] = owner[from];
     copy_node(from, to, 0);
     copy_node(from, to, 1);
+#if defined(FIRST_TOPIC) && !defined(TOPIC_APART)
+    born[to] = born[from];
+    bound[to] = bound[from];
+#endif
 #ifdef SAME_MASTER
     copy_slot(from, to);
 #endif

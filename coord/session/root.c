@@ -186,6 +186,11 @@ static void root_on_made(void *user, const struct session_reply *reply)
         root_make(root);
         return;
     }
+    if (reply->status == SESSION_NO_NODE && root->env->in_redis && root->step > 0) {
+        root->step = 0; /* not one of its nodes is missing, but the whole tree was lost */
+        root_make(root);
+        return;
+    }
     root->making = false;
     if (!root->entering) {
         return;

@@ -88,6 +88,9 @@ struct session_options {
     struct events *events; /* for what the kind has to say itself; may be NULL */
     const char *root;      /* kept by the caller */
     int64_t timeout_ms;
+    /* it only reads, and sets no watch: Redis has no session then, and what is read may be from
+     * before and after a failover */
+    bool looks;
     void (*connected)(void *user); /* also called after a reconnect within the session */
     void (*disconnected)(void *user);
     /* the old session has ended with all its calls; a new one begins */
@@ -128,10 +131,10 @@ struct session {
     struct session_options options;
     /* The store may have lost its last writes, and begun anew with what is left: since this change;
      * 0: this kind of store loses none. */
-    int64_t reign;
-    bool unsettled;   /* it did so a short time ago: members that live may still be missing */
-    bool young;       /* it may have lost that a topic had an owner */
-    int64_t grace_ms; /* for how long it was still unsettled when it answered last */
+    _Atomic int64_t reign; /* any thread */
+    bool unsettled;        /* it did so a short time ago: members that live may still be missing */
+    bool young;            /* it may have lost that a topic had an owner */
+    int64_t grace_ms;      /* for how long it was still unsettled when it answered last */
 };
 
 /* Begin a session; the callbacks follow. */

@@ -128,6 +128,12 @@ static bool tree_session_is_closed(const struct session *door)
     return state == TREE_NEW || state == TREE_NONE;
 }
 
+/* Does the tree know it, and must it be told of its end? */
+static bool tree_session_is_held(const struct tree_session *session)
+{
+    return session->state == TREE_CONNECTED && !session->door.options.looks;
+}
+
 static int64_t tree_session_id(const struct session *door)
 {
     return tree_session_of(door)->id;
@@ -216,12 +222,19 @@ static void tree_session_compare(struct tree_session *session, const struct coor
     }
 }
 
+/* Who only looks has no session in the tree. */
+static const char *tree_session_reads(const struct tree_session *session)
+{
+    return session->door.options.looks ? "look" : "read";
+}
+
 /* Reads that follow one another are sent together, a write alone. */
 static void tree_session_send_queue(struct tree_session *session)
 {
     struct tree_call *call = TAILQ_FIRST(&session->queue);
     const bool write = call != NULL && call->kind == TREE_CALL_WRITE;
-    struct tree_exchange *exchange = tree_session_call(session, write ? "write" : "read");
+    struct tree_exchange *exchange =
+        tree_session_call(session, write ? "write" : tree_session_reads(session));
 
     for (int i = 0; i < TREE_READS_MAX && call != NULL && (call->kind == TREE_CALL_WRITE) == write;
          i++) {
@@ -235,7 +248,7 @@ static void tree_session_send_queue(struct tree_session *session)
 
 static void tree_session_send_look(struct tree_session *session)
 {
-    struct tree_exchange *exchange = tree_session_call(session, "read");
+    struct tree_exchange *exchange = tree_session_call(session, tree_session_reads(session));
 
     session->looking = session->look;
     session->look = session->look && tree_session_add_channels(session, exchange);
@@ -382,7 +395,7 @@ static void tree_session_drop(struct tree_session *session)
 static void tree_session_open(struct tree_session *session)
 {
     session->id = (int64_t) (random_u64() >> 1 | 1);
-    session->verb = "open";
+    session->verb = session->door.options.looks ? NULL : "open";
     session->beat = true;
     tree_session_enter(session, TREE_OPENING);
     tree_session_tick_in(session, 0);
@@ -400,7 +413,7 @@ static void tree_session_renew(struct session *door)
 {
     struct tree_session *session = tree_session_of(door);
 
-    if (session->state == TREE_CONNECTED) { /* its reply is dropped */
+    if (tree_session_is_held(session)) { /* its reply is dropped */
         tree_exchange_send(tree_session_call(session, "close"), session->port,
                            session->timeout_ms / TREE_ANSWERS);
     }
@@ -455,6 +468,9 @@ static bool tree_session_note(struct tree_session *session, const struct tree_he
     const bool settled = session->door.unsettled && head->grace_ms == 0;
 
     session->seen = head->last > session->seen ? head->last : session->seen;
+    if (session->door.options.looks) { /* else it is that with which the session began */
+        session->door.reign = head->reign;
+    }
     session->door.unsettled = head->grace_ms > 0;
     session->door.young = head->young;
     session->door.grace_ms = head->grace_ms;
@@ -641,7 +657,7 @@ static void tree_session_close(struct tree_session *session, struct waiter *wait
 {
     struct tree_exchange *exchange = NULL;
 
-    if (session->state == TREE_CONNECTED) {
+    if (tree_session_is_held(session)) {
         exchange = tree_session_call(session, "close");
         exchange->waiter = waiter;
         tree_exchange_send(exchange, session->port, TREE_CLOSE_MS);
@@ -723,6 +739,7 @@ static void tree_session_write(struct session *door, const struct session_op *op
         count > 0 && ops[0].path[0] == '/'; /* what is above the root needs no node */
     struct tree_call *call = tree_call_new(above ? TREE_CALL_SYNC : TREE_CALL_WRITE, fn, user);
 
+    assert(!door->options.looks);
     call->status = above ? SESSION_EXISTS : SESSION_OK;
     for (size_t i = 0; !above && i < count; i++) {
         tree_call_add_op(call, &ops[i]);

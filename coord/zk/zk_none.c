@@ -11,6 +11,6 @@ smq_status zk_session_new(struct session **out, const struct zk_servers *servers
     (void) servers;
     return status_set(err, SMQ_INVALID,
                       "this library was built without ZooKeeper, and the client has the option "
-                      "zookeeper: use one that was built with it, or coordination=redis, or a "
-                      "shared or standalone topic without these options");
+                      "zookeeper: use one that was built with it, or leave that option out, and "
+                      "the fleet is in Redis");
 }

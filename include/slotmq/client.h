@@ -117,7 +117,7 @@ typedef enum smq_coordination_loss {
 
 /* Through what the processes of a fleet agree on who owns which slot of an exclusive topic. */
 typedef enum smq_coordination {
-    SMQ_COORDINATION_AUTO, /* ZooKeeper, if `zookeeper` is given; else standalone */
+    SMQ_COORDINATION_AUTO, /* ZooKeeper, if `zookeeper` is given; else as REDIS */
     SMQ_COORDINATION_REDIS /* a tree in the Redis of the topics, at `root` */
 } smq_coordination;
 
@@ -145,8 +145,8 @@ typedef struct smq_client_options {
      * used to find the others, which must announce addresses.  Sentinel is not supported: use Redis
      * Cluster, or a name that always leads to the master. */
     const char *redis;
-    /* "host:port,.../root"; the default port is 2181, the default root /slotmq.  NULL: standalone,
-     * where one process owns each exclusive topic and others wait as hot standby. */
+    /* "host:port,.../root"; the default port is 2181, the default root /slotmq.  NULL: the fleet is
+     * in Redis. */
     const char *zookeeper;
     const char *zookeeper_auth; /* digest "user:password"; better: zookeeper_auth_file */
     /* Name of this member; default host-pid-random.  A process that restarts under a fixed name
@@ -154,7 +154,8 @@ typedef struct smq_client_options {
     const char *name;
     int64_t connect_timeout_ms;                 /* for smq_client_new(); default 5000 */
     int64_t request_timeout_ms;                 /* for the reply to one command; default 3000 */
-    int64_t session_timeout_ms;                 /* of the session with the fleet; default 10000 */
+    int64_t session_timeout_ms;                 /* of the session with the fleet; default 10000;
+                                                   a fleet in Redis takes a smaller range */
     smq_coordination_loss on_coordination_loss; /* default SMQ_COORDINATION_LOSS_CONTINUE */
     smq_event_fn *event;                        /* default: no events */
     smq_level event_level; /* events below this level are not reported; default INFO */
@@ -178,8 +179,8 @@ typedef struct smq_client_options {
     bool poll_events; /* events wait until smq_client_poll_events() takes them; not with `event` */
     const struct smq_hooks *hooks; /* slotmq/hooks.h, copied; default: none */
     smq_coordination coordination; /* default SMQ_COORDINATION_AUTO */
-    /* With SMQ_COORDINATION_REDIS: the root of the fleet, default "/slotmq".  All members with one
-     * root are one fleet, for all their topics, so give each application a root of its own. */
+    /* Of a fleet in Redis, default "/slotmq".  All members with one root are one fleet, for all
+     * their topics, so give each application a root of its own. */
     const char *root;
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)

@@ -114,9 +114,9 @@ SMQ_API void smq_limit_free(smq_limit *limit);
  * handlers begins with smq_consumer_start().  A client can have one consumer per topic; all of them
  * share its connections.
  * Blocks: request_timeout_ms; the first one of an exclusive topic also up to 8 s for ZooKeeper.
- * Fails: NO_TOPIC, UNAVAILABLE, UNKNOWN (Redis did not answer in time; call it again), OTHER_FLEET
- * (the topic belongs to a fleet that uses another ZooKeeper, or none), INVALID (a field has no
- * valid value, or belongs to the other form). */
+ * Fails: NO_TOPIC, DAMAGED (the definition of the topic is lost), UNAVAILABLE, UNKNOWN (Redis did
+ * not answer in time; call it again), OTHER_FLEET (the topic belongs to a fleet that uses another
+ * ZooKeeper, or none), INVALID (a field has no valid value, or belongs to the other form). */
 SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
                                     const smq_consumer_options *options, smq_error *err);
 

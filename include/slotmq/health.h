@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* The session of this process with ZooKeeper. */
+/* The session of this process with ZooKeeper, or with the tree of its fleet in Redis. */
 typedef enum smq_session {
-    SMQ_SESSION_NONE, /* there is none: the client is standalone, or has consumed nothing yet */
-    SMQ_SESSION_LIVE, /* ZooKeeper has confirmed it, and it has not expired since */
+    SMQ_SESSION_NONE, /* there is none: the client has consumed no exclusive topic yet */
+    SMQ_SESSION_LIVE, /* the fleet has confirmed it, and it has not expired since */
     SMQ_SESSION_LOST  /* it has not begun or may have expired: others may own the slots */
 } smq_session;
 

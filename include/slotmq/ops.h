@@ -36,6 +36,7 @@ typedef struct smq_fleet_info {
     int64_t reign; /* the number with which the present life of its master began; 0: ZooKeeper */
     int64_t
         grace_ms; /* how long members that Redis may have forgotten are waited for; 0: not now */
+    const char *server; /* "host:port" of the master that has the tree; "": ZooKeeper */
 } smq_fleet_info;
 
 typedef enum smq_member_state {
@@ -122,12 +123,11 @@ typedef struct smq_fleet_visitor {
 #define SMQ_FLEET_VISITOR_INIT SMQ_INIT(smq_fleet_visitor)
 #define SMQ_FLEET_VISITOR(...) SMQ_WITH(smq_fleet_visitor, __VA_ARGS__)
 
-/* Describe the fleet at the root of the client's `zookeeper`, as the nodes there say.  No member is
+/* Describe the fleet at the root of the client, as the nodes there say.  No member is
  * asked, so a member that hangs looks like any other until its session ends.  If the root is
  * missing, the fleet has no identity.
  * Blocks: session_timeout_ms, at most 8 s, and 5 s more to close the session.
- * Fails: INVALID (the client has no zookeeper), UNAVAILABLE, DENIED, OTHER_FLEET (the root belongs
- * to another program or version). */
+ * Fails: UNAVAILABLE, DENIED, OTHER_FLEET (the root belongs to another program or version). */
 SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visitor *visitor,
                                       smq_error *err);
 
@@ -135,9 +135,9 @@ SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visito
  * the assigner.  Its slots are granted to others at once, and its messages in flight are delivered
  * again. If its process lives, it notices this within a sixth of its session time-out, begins no
  * further message, and joins again as another incarnation.  `incarnation` is that of the member to
- * evict; with 0 any incarnation is evicted. Blocks: as smq_fleet_describe(). Fails: INVALID (the
- * client has no zookeeper, or there is no such member), UNAVAILABLE (the member may have been
- * evicted: describe the fleet to find out), DENIED. */
+ * evict; with 0 any incarnation is evicted. Blocks: as smq_fleet_describe(). Fails: INVALID (there
+ * is no such member), UNAVAILABLE (the member may have been evicted: describe the fleet to find
+ * out), DENIED. */
 SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
                                    smq_error *err);
 
@@ -257,12 +257,13 @@ SMQ_API void smq_survey_text(const smq_survey_topic *topics, size_t count, char 
 /* What a topic is bound to, and the largest token that Redis stores for its slots. */
 typedef struct smq_binding {
     size_t struct_size;
-    char coordination[320];    /* "standalone", "zookeeper:ROOT IDENTITY", "redis:ROOT", or ""
-                                  before the first consumer and for a shared topic */
+    char coordination[320];    /* "zookeeper:ROOT IDENTITY", "redis:ROOT", "standalone" (by version
+                                  0.2 alone), or "" before the first consumer and for a shared
+                                  topic */
     uint32_t generation;       /* fence generation of the topic */
     int32_t token_slot;        /* slot with the largest token; SMQ_NONE: no slot has one */
     uint32_t token_generation; /* fence generation of this token */
-    uint64_t token_epoch;      /* number of the change in ZooKeeper that granted it */
+    uint64_t token_epoch;      /* number of the fleet's change that granted it */
 } smq_binding;
 #define SMQ_BINDING_INIT SMQ_INIT(smq_binding)
 #define SMQ_BINDING(...) SMQ_WITH(smq_binding, __VA_ARGS__)
@@ -273,17 +274,17 @@ SMQ_API smq_status smq_topic_binding(smq_client *client, const char *topic, smq_
                                      smq_error *err);
 
 /* Bind a topic to the coordination of this client.  A topic that is not shared is bound to the
- * coordination of its first consumer: a root of ZooKeeper, or standalone.  Call this after the
- * topic's consumers have ended.
+ * coordination of its first consumer: a root in Redis or of ZooKeeper.  Call this after the topic's
+ * consumers have ended.
  *
  * The call fails if it finds a living owner: a subscription to a wake channel, a claim whose lease
- * lasts, or the lease of a standalone topic.  With `force` it does not look for owners; use that
- * when the owners are known to be dead.  An owner that lives nevertheless is fenced as soon as its
- * slots have new owners, and ends with SMQ_OTHER_FLEET; an owner under the same root of ZooKeeper
- * continues.
- * Blocks: request_timeout_ms per round trip, and up to 8 s for ZooKeeper.
+ * lasts, or the lease of a process of version 0.2 without ZooKeeper.  With `force` it does not look
+ * for owners; use that when the owners are known to be dead.  An owner that lives nevertheless is
+ * fenced as soon as its slots have new owners, and ends with SMQ_OTHER_FLEET; an owner under the
+ * same root continues.
+ * Blocks: request_timeout_ms per round trip, and up to 8 s for the fleet's nodes.
  * Fails: NO_TOPIC, IN_WORK (an owner lives), INVALID (the topic is shared), UNAVAILABLE (Redis, or
- * the client's ZooKeeper). */
+ * the client's ZooKeeper), DENIED. */
 SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool force,
                                     smq_error *err);
 
@@ -325,9 +326,8 @@ typedef struct smq_fence {
  *
  * Living members continue under the new generation by themselves; any earlier owner is fenced.  If
  * the call was interrupted, repeating it completes it.  `out` may be NULL.
- * Blocks: request_timeout_ms per round trip, and up to 13 s for ZooKeeper.
- * Fails: INVALID (the client has no zookeeper), UNAVAILABLE, DENIED, OTHER_FLEET (the root belongs
- * to another program). */
+ * Blocks: request_timeout_ms per round trip, and up to 13 s for the fleet's nodes.
+ * Fails: UNAVAILABLE, DENIED, OTHER_FLEET (the root belongs to another program). */
 SMQ_API smq_status smq_fleet_raise_fence(smq_client *client, smq_fence *out, smq_error *err);
 
 /* Repair a topic of which Redis has lost a part, because a node restarted empty or a failover lost
@@ -411,8 +411,8 @@ typedef struct smq_sender_info {
     /* The rights that it lacks and without which its sends wake no consumer, or push nothing:
      * "+spublish", "&wake{orders_*", "+pubsub|shardnumsub"; and of one that may listen as a
      * consumer does, where the client is of a fleet in Redis, those without which it is no member:
-     * "+info", "~tree{slotmq:/slotmq}", "&tree{slotmq:/slotmq}:*".  With a blank between two; "":
-     * none. */
+     * "+info", "+hkeys" and others, "~tree{slotmq:/slotmq}", "&tree{slotmq:/slotmq}:*".  With a
+     * blank between two; "": none. */
     const char *missing;
 } smq_sender_info;
 

@@ -52,15 +52,16 @@ typedef struct smq_schedule_info {
     size_t struct_size;
     const char *topic; /* or TOPIC/GROUP */
     const char *id;
-    smq_schedule schedule; /* its message is NULL in a visit */
-    int64_t version;       /* grows with each change */
-    int64_t next_at_ms;    /* when it is due next; 0: it has ended */
-    int64_t last_at_ms;    /* when its last tick was due; 0: it had none */
-    int64_t ticks;         /* how many it had, since its times were changed */
+    const smq_schedule *schedule; /* its message is NULL in a visit */
+    int64_t version;              /* grows with each change */
+    int64_t next_at_ms;           /* when it is due next; 0: it has ended */
+    int64_t last_at_ms;           /* when its last tick was due; 0: it had none */
+    int64_t ticks;                /* how many it had, since its times were changed */
     bool paused;
     const char *note; /* that was given with the pause, or "" */
     int32_t slot;
 } smq_schedule_info;
+#define SMQ_SCHEDULE_INFO_INIT SMQ_INIT(smq_schedule_info)
 
 /* What smq_schedule_put() did. */
 typedef enum smq_schedule_change {
@@ -87,6 +88,17 @@ SMQ_API const char *smq_schedule_change_name(smq_schedule_change change);
 SMQ_API smq_status smq_schedule_put(smq_client *client, const char *topic, const char *id,
                                     const smq_schedule *schedule, smq_schedule_change *change,
                                     smq_error *err);
+
+/* Store a schedule as it was: *info is that of smq_schedule_get(), in this topic or in another one,
+ * or what a program has kept of it.  Its id, schedule, next_at_ms, last_at_ms, ticks, paused and
+ * note count, and info->schedule has its own struct_size.  It is due at next_at_ms, or at the first
+ * of its times behind that; so what has come since counts as missed.  If next_at_ms is 0 it counts
+ * from now, or has ended if no tick is left.  One that is there with the same times keeps all but
+ * its message, and a paused one stays paused, so a repeat changes nothing.  `change` and groups are
+ * as in smq_schedule_put().  Fails: as that; INVALID (also a number, the note, or no message). */
+SMQ_API smq_status smq_schedule_restore(smq_client *client, const char *topic,
+                                        const smq_schedule_info *info, smq_schedule_change *change,
+                                        smq_error *err);
 
 /* Read one.  In a topic with groups it is that of the first group; name TOPIC/GROUP to read
  * another.  Free *out with smq_schedule_info_free().  If `out` is NULL the call only tells whether

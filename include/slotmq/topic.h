@@ -134,13 +134,15 @@ typedef struct smq_topic_options {
      * set, with everything that belongs to it, if the library made its id, it is due at once, and
      * it is not larger than whole_max; that costs Redis about as much as an entry of a stream.  The
      * topic has layout keyed, and neither debounce_ms nor dedup_window_ms; in kinds without times
-     * the message has no ttl_ms.  All other messages are stored as in format 4.
+     * the message has no ttl_ms.  All other messages are stored as in format 4, but a short one has
+     * one field of a hash, not two (docs/lifecycle.md).
      * Versions before 0.3.0 refuse a topic of format 5.  docs/upgrading.md says how a topic becomes
-     * one, and comes back.
-     */
+     * one, and comes back: smq_topic_alter() sets 4 only while whole_max is SMQ_NONE and no message
+     * is whole, for which it looks at all. */
     int32_t format;
     /* Format 5: most bytes, 1 .. 1024, that headers and body of such a message have together.
-     * SMQ_NONE: none is stored so.  Default 256: from 1 KiB on the other way is cheaper. */
+     * SMQ_NONE: none is stored so, and none in one field.  Default 256: from 1 KiB on the other way
+     * is cheaper. */
     int32_t whole_max;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
@@ -191,7 +193,7 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
  * and have changed nothing, unless they want the same list. Blocks: request_timeout_ms per round
  * trip.  Fails: INVALID (a field does not exist, cannot be changed, is out of range or does not fit
  * the other options), NO_TOPIC, TOPIC_DIFFERS (other callers alter the topic, or drop a group of
- * it, at the same time), NOT_EMPTY (a group that would be dropped). */
+ * it, at the same time), NOT_EMPTY (a group that would be dropped, or whole messages). */
 SMQ_API smq_status smq_topic_alter(smq_client *client, const smq_topic_options *options,
                                    const char *fields, smq_error *err);
 

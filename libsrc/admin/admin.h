@@ -83,9 +83,13 @@ smq_status admin_message_reschedule(struct core *core, const char *topic,
                                     const smq_message_ref *which, const smq_message *to,
                                     smq_error *err);
 
-/* `schedule` and its message have their full sizes.  `note` NULL: resume. */
+/* `schedule` and its message have their full sizes, and those of `saved`, too.  `note` NULL:
+ * resume.
+ */
 smq_status admin_schedule_put(smq_schedule_change *change, struct core *core, const char *topic,
                               const char *id, const smq_schedule *schedule, smq_error *err);
+smq_status admin_schedule_restore(smq_schedule_change *change, struct core *core, const char *topic,
+                                  const smq_schedule_info *saved, smq_error *err);
 smq_status admin_schedule_get(smq_schedule_info **out, struct core *core, const char *topic,
                               const char *id, smq_error *err);
 void admin_schedule_info_free(smq_schedule_info *info);

@@ -10,12 +10,15 @@
  * next call that knows an alteration brings it to them; a pause or resume has to be repeated.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "admin/admin.h"
 #include "admin/alteration.h"
 #include "admin/fail.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/status.h"
 #include "store/slot.h"
@@ -104,6 +107,38 @@ static smq_status alter_groups(struct alteration *alteration, smq_error *err)
     return status == SMQ_OK ? alteration_seal_dropped(alteration, err) : status;
 }
 
+static bool alter_see_whole(const smq_message_info *message, void *user)
+{
+    bool *seen = user;
+
+    *seen = message->whole;
+    return !*seen;
+}
+
+/* Versions that know format 4 alone would misread whole messages. */
+static smq_status alter_check_back(const struct topic_change *change, smq_error *err)
+{
+    const smq_filter filter =
+        SMQ_FILTER(.states = SMQ_STATE_WAITING | SMQ_STATE_CLAIMED | SMQ_STATE_RESTING);
+    bool goes_back =
+        change->stored.format >= TOPIC_FORMAT_WHOLE && change->topic.format < TOPIC_FORMAT_WHOLE;
+    char name[TOPIC_NAME_MAX + 1];
+    smq_status status = SMQ_OK;
+    bool seen = false;
+
+    for (int i = 0; goes_back && !seen && i < topic_parts(&change->stored) && status == SMQ_OK;
+         i++) {
+        topic_part_name(name, &change->stored, i);
+        status = admin_message_each(change->core, name, &filter, alter_see_whole, &seen, err);
+    }
+    return status == SMQ_OK && seen
+               ? status_set(err, SMQ_NOT_EMPTY,
+                            "format cannot become %d while messages are stored as format %d stores "
+                            "them: run slotmq topic upgrade %s --back when they are handled",
+                            change->topic.format, change->stored.format, change->stored.name)
+               : status;
+}
+
 /* Store the altered definition, unless it is stored already. */
 static smq_status alter_once(struct alteration *alteration, const char *topic, smq_error *err)
 {
@@ -113,6 +148,10 @@ static smq_status alter_once(struct alteration *alteration, const char *topic, s
 
     if (status != SMQ_OK || alteration->conflict ||
         !topic_difference(difference, sizeof(difference), &change->stored, &change->topic)) {
+        return status;
+    }
+    status = alter_check_back(change, err);
+    if (status != SMQ_OK) {
         return status;
     }
     status = expire_mark(change, err);
@@ -176,15 +215,71 @@ static smq_status alter_part(struct topic_change *part, smq_error *err)
     return status == SMQ_OK ? topic_change_relist(part, err) : status;
 }
 
+/* The way back: the bodies of a part that stand behind their headers get fields of their own. */
+struct divide {
+    const struct topic_change *part;
+    char (*cursors)[STORE_DIVIDED_MAX]; /* of each slot */
+    bool divided;                       /* there were such bodies */
+};
+
+static void alter_divide_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct divide *divide = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &divide->part->topic, index);
+    store_slot_divide(call, divide->part->core->redis, &slot, divide->cursors[index], 0);
+}
+
+static enum fanout_next alter_divide_done(const struct store_result *result, int32_t index,
+                                          void *user, smq_error *err)
+{
+    struct divide *divide = user;
+    uint64_t divided;
+
+    if (result->outcome != STORE_OK ||
+        !store_slot_divide_read(divide->cursors[index], &divided, result)) {
+        return admin_fail(err, &divide->part->topic, index, result);
+    }
+    divide->divided = divide->divided || divided > 0;
+    return strcmp(divide->cursors[index], "0") == 0 ? FANOUT_DONE : FANOUT_AGAIN;
+}
+
+/* All slots know that no such body is stored any more, so one walk finds all, if no replica takes
+ * over; and then another one. */
+static smq_status alter_divide(const struct topic_change *part, smq_error *err)
+{
+    int32_t slots = part->topic.slots;
+    struct divide divide = {.part = part, .divided = true};
+    smq_status status = SMQ_OK;
+
+    divide.cursors = memory_new((size_t) slots * sizeof(*divide.cursors));
+    while (divide.divided && status == SMQ_OK) {
+        divide.divided = false;
+        for (int32_t i = 0; i < slots; i++) {
+            (void) snprintf(divide.cursors[i], STORE_DIVIDED_MAX, "0");
+        }
+        status = fanout_many(part->core, slots, alter_divide_send, alter_divide_done, &divide, err);
+    }
+    free(divide.cursors);
+    return status;
+}
+
 /* Bring the stored definition to all slots. */
 static smq_status alter_slots(const struct topic_change *change, smq_error *err)
 {
     struct topic_change part = {.core = change->core};
+    bool goes_back = change->stored.layout == SMQ_LAYOUT_KEYED &&
+                     change->stored.format >= TOPIC_FORMAT_WHOLE &&
+                     topic_field_from(&change->topic) == 0;
     smq_status status = SMQ_OK;
 
     for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
         topic_part(&part.topic, &change->topic, i);
         status = alter_part(&part, err);
+        if (status == SMQ_OK && goes_back) {
+            status = alter_divide(&part, err);
+        }
         definitions_forget(change->core->definitions, part.topic.name);
     }
     return status;

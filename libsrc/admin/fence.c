@@ -164,12 +164,11 @@ static smq_status fence_follow(struct fencing *fencing, uint64_t *rebound, smq_e
 static smq_status fence_raise_root(struct fencing *fencing, smq_error *err)
 {
     struct fleet_use use;
-    smq_status status = fleet_use(&use, fencing->core, err);
+    smq_status status;
 
-    if (status == SMQ_OK) {
-        status = coord_raise_fence(&fencing->raised, &use.options, fencing->above,
-                                   fencing->count > 0 ? fencing->topics[0].bound : "", err);
-    }
+    fleet_use(&use, fencing->core);
+    status = coord_raise_fence(&fencing->raised, &use.options, fencing->above,
+                               fencing->count > 0 ? fencing->topics[0].bound : "", err);
     fleet_used(&use);
     return status;
 }
@@ -180,11 +179,6 @@ smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err)
     char root[COORD_BINDING_MAX - sizeof("zookeeper: ")];
     smq_status status = SMQ_OK;
 
-    if (!core_has_fleet(core)) {
-        return status_set(err, SMQ_INVALID,
-                          "the client has neither the option zookeeper nor coordination=redis; a "
-                          "fence belongs to the root of a fleet");
-    }
     if (core->root != NULL) {
         snprintf(fencing.prefix, sizeof(fencing.prefix), "redis:%s", core->root);
     } else {

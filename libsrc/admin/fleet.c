@@ -7,7 +7,7 @@
 #include "admin/fleet.h"
 #include "base/status.h"
 
-smq_status fleet_use(struct fleet_use *out, struct core *core, smq_error *err)
+void fleet_use(struct fleet_use *out, struct core *core)
 {
     *out = (struct fleet_use){.options = {.servers = core->zookeeper,
                                           .root = core->root,
@@ -15,16 +15,10 @@ smq_status fleet_use(struct fleet_use *out, struct core *core, smq_error *err)
                                           .auth = core->zookeeper_auth,
                                           .auth_file = core->zookeeper_auth_file,
                                           .session_timeout_ms = core->session_timeout_ms}};
-    if (!core_has_fleet(core)) {
-        return status_set(err, SMQ_INVALID,
-                          "the client has neither the option zookeeper nor coordination=redis; a "
-                          "fleet is coordinated through one of them");
-    }
     if (core->root != NULL) {
         out->port = tree_port_new(core->io, core->redis, core->root);
         out->options.port = tree_port_door(out->port);
     }
-    return SMQ_OK;
 }
 
 void fleet_used(struct fleet_use *use)
@@ -35,11 +29,10 @@ void fleet_used(struct fleet_use *use)
 smq_status admin_fleet_describe(struct core *core, const smq_fleet_visitor *visitor, smq_error *err)
 {
     struct fleet_use use;
-    smq_status status = fleet_use(&use, core, err);
+    smq_status status;
 
-    if (status == SMQ_OK) {
-        status = coord_fleet_each(&use.options, visitor, err);
-    }
+    fleet_use(&use, core);
+    status = coord_fleet_each(&use.options, visitor, err);
     fleet_used(&use);
     return status;
 }
@@ -48,15 +41,14 @@ smq_status admin_fleet_evict(struct core *core, const char *member, int64_t inca
                              smq_error *err)
 {
     struct fleet_use use;
-    smq_status status = fleet_use(&use, core, err);
+    smq_status status;
 
-    if (status == SMQ_OK && (member == NULL || member[0] == '\0' || strchr(member, '/') != NULL)) {
-        status = status_set(err, SMQ_INVALID,
-                            "give the member by the name that smq_fleet_describe() shows");
+    if (member == NULL || member[0] == '\0' || strchr(member, '/') != NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "give the member by the name that smq_fleet_describe() shows");
     }
-    if (status == SMQ_OK) {
-        status = coord_fleet_evict(&use.options, member, incarnation, err);
-    }
+    fleet_use(&use, core);
+    status = coord_fleet_evict(&use.options, member, incarnation, err);
     fleet_used(&use);
     return status;
 }
@@ -65,16 +57,11 @@ smq_status admin_fleet_forget(size_t *removed, struct core *core, coord_keep_fn 
                               smq_error *err)
 {
     struct fleet_use use;
-    smq_status status = SMQ_OK;
+    smq_status status;
 
     *removed = 0;
-    if (!core_has_fleet(core)) {
-        return SMQ_OK;
-    }
-    status = fleet_use(&use, core, err);
-    if (status == SMQ_OK) {
-        status = coord_fleet_forget(removed, &use.options, keep, user, err);
-    }
+    fleet_use(&use, core);
+    status = coord_fleet_forget(removed, &use.options, keep, user, err);
     fleet_used(&use);
     return status;
 }

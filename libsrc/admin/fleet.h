@@ -12,9 +12,8 @@ struct fleet_use {
     struct tree_port *port; /* of a fleet in Redis, or NULL */
 };
 
-/* The options of coordination of this client; fleet_used() follows in any case.  Fails: INVALID: it
- * belongs to no fleet. */
-smq_status fleet_use(struct fleet_use *out, struct core *core, smq_error *err);
+/* The options of coordination of this client; fleet_used() follows. */
+void fleet_use(struct fleet_use *out, struct core *core);
 void fleet_used(struct fleet_use *use);
 
 #endif

@@ -71,7 +71,7 @@ smq_status admin_topic_older(smq_topic_older *out, struct core *core, const char
     const smq_fleet_visitor visitor = SMQ_FLEET_VISITOR(.share = format_on_share, .user = &look);
     smq_status status = fanout_definition(&look.topic, core, topic, err);
 
-    if (status == SMQ_OK && core_has_fleet(core)) {
+    if (status == SMQ_OK && !look.topic.shared) {
         status = admin_fleet_describe(core, &visitor, err);
     }
     return status == SMQ_OK ? format_look_at_senders(&look, err) : status;

@@ -63,8 +63,9 @@ static void health_report_session(struct health *health, const struct core *core
     health->known.session = coord_link_session(core->link);
     if (health->known.session == SMQ_SESSION_LOST) {
         health_find(health, HEALTH_SESSION, SMQ_UNAVAILABLE,
-                    "ZooKeeper has not confirmed the session of this process in time; others may "
-                    "own its slots");
+                    "%s has not confirmed the session of this process in time; others may own its "
+                    "slots",
+                    core_fleet_text(core));
     }
 }
 

@@ -1,9 +1,9 @@
 /* rebind.c - binding a topic to another coordination.
  *
  * Unless forced, this requires that no owner lives, as far as Redis can tell: no connection is
- * subscribed to a wake channel, no claim is leased, no process holds the lease of a standalone
- * topic.  The generation is raised, so an owner that was overlooked is fenced as soon as its slots
- * have new owners.  The slots store the new binding, too, because a lost topic{T} is restored
+ * subscribed to a wake channel, no claim is leased, no process of version 0.2 holds the lease of
+ * the topic.  The generation is raised, so an owner that was overlooked is fenced as soon as its
+ * slots have new owners.  The slots store the new binding, too, because a lost topic{T} is restored
  * from them.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */

@@ -22,6 +22,7 @@ enum { MOVED_TRIES = 10 };
 /* A copy of a stored schedule. */
 struct schedule_copy {
     smq_schedule_info info; /* first, because smq_schedule_info_free() gets its address */
+    smq_schedule schedule;
     char topic[TOPIC_NAME_MAX + 1];
     char times[SCHEDULE_TIMES_MAX];
     struct buf id, note, definition;
@@ -68,7 +69,7 @@ void admin_schedule_info_free(smq_schedule_info *info)
 static bool schedule_copy_describe(struct schedule_copy *copy, const struct topic *topic,
                                    int32_t slot, bool whole)
 {
-    smq_schedule *schedule = &copy->info.schedule;
+    smq_schedule *schedule = &copy->schedule;
 
     if (whole && !schedule_read(copy->times, &copy->message, copy->headers, topic,
                                 copy->definition.data, copy->definition.len)) {
@@ -85,6 +86,7 @@ static bool schedule_copy_describe(struct schedule_copy *copy, const struct topi
         (smq_schedule_info){.struct_size = sizeof(copy->info),
                             .topic = copy->topic,
                             .id = copy->id.data,
+                            .schedule = schedule,
                             .version = copy->state.version,
                             .next_at_ms = copy->state.due_ms > 0 ? copy->state.due_ms : 0,
                             .last_at_ms = copy->state.last_ms > 0 ? copy->state.last_ms : 0,
@@ -240,6 +242,7 @@ struct schedule_given {
     smq_schedule schedule;
     struct ticks ticks;
     const struct zone *zone;
+    const smq_schedule_info *saved; /* what it was, and is to be again; NULL: it is a new one */
     smq_schedule_change change, largest; /* of this group, and of all */
     smq_schedule_change tried;           /* what a try has sent; SMQ_SCHEDULE_SAME: none has */
     struct schedule_state taken; /* if `is_taken`: what a try has removed, to store it elsewhere */
@@ -247,12 +250,33 @@ struct schedule_given {
     bool is_taken;
 };
 
+/* The same, but when it was due then, and with the ticks that it had. */
+static void schedule_start_saved(struct schedule_state *out, const struct schedule_op *op,
+                                 const struct schedule_given *given)
+{
+    const smq_schedule_info *saved = given->saved;
+    const bool is_used_up = saved->schedule->limit != 0 && saved->ticks >= saved->schedule->limit;
+    const int64_t after_ms = saved->next_at_ms != 0 ? saved->next_at_ms - 1 : op->now_ms;
+    const int64_t next_ms =
+        is_used_up ? TICKS_NEVER : ticks_after(&given->ticks, given->zone, after_ms);
+
+    *out = (struct schedule_state){.due_ms = next_ms != TICKS_NEVER ? next_ms : -1,
+                                   .ticks = saved->ticks,
+                                   .last_ms = saved->last_at_ms != 0 ? saved->last_at_ms : -1,
+                                   .paused = saved->paused,
+                                   .note = saved->paused ? saved->note : ""};
+}
+
 /* The state of a schedule that is stored anew, or with other times: it counts from now. */
 static smq_status schedule_start(struct schedule_state *out, const struct schedule_op *op,
                                  const struct schedule_given *given, smq_error *err)
 {
     const int64_t next_ms = ticks_after(&given->ticks, given->zone, op->now_ms);
 
+    if (given->saved != NULL) {
+        schedule_start_saved(out, op, given);
+        return SMQ_OK;
+    }
     if (next_ms == TICKS_NEVER) {
         return status_set(err, SMQ_INVALID,
                           "schedule \"%.120s\" is never due: its end has passed, or no time fits",
@@ -268,7 +292,7 @@ static bool schedule_has_times(const struct schedule_op *op, const smq_schedule 
     char now[SCHEDULE_TIMES_MAX], before[SCHEDULE_TIMES_MAX];
 
     schedule_format_times(now, schedule);
-    schedule_format_times(before, &op->copy->info.schedule);
+    schedule_format_times(before, &op->copy->schedule);
     return strcmp(now, before) == 0;
 }
 
@@ -436,26 +460,44 @@ static smq_status schedule_put_part(struct schedule_op *op, void *user, smq_erro
     return status;
 }
 
-smq_status admin_schedule_put(smq_schedule_change *change, struct core *core, const char *topic,
-                              const char *id, const smq_schedule *schedule, smq_error *err)
+static smq_status schedule_put_given(smq_schedule_change *change, struct core *core,
+                                     const char *topic, const char *id,
+                                     struct schedule_given *given, smq_error *err)
 {
-    struct schedule_given given = {.schedule = *schedule};
     struct zones zones = {.next = 0};
-    smq_status status = schedule_check(&given.ticks, &given.schedule, err);
+    smq_status status = schedule_check(&given->ticks, &given->schedule, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    given.zone = zones_get(&zones, given.schedule.zone, err);
-    if (given.zone == NULL) {
+    given->zone = zones_get(&zones, given->schedule.zone, err);
+    if (given->zone == NULL) {
         return SMQ_INVALID;
     }
-    status = schedule_do_parts(core, topic, id, schedule_put_part, &given, err);
+    status = schedule_do_parts(core, topic, id, schedule_put_part, given, err);
     zones_fini(&zones);
     if (status == SMQ_OK && change != NULL) {
-        *change = given.largest;
+        *change = given->largest;
     }
     return status;
+}
+
+smq_status admin_schedule_put(smq_schedule_change *change, struct core *core, const char *topic,
+                              const char *id, const smq_schedule *schedule, smq_error *err)
+{
+    struct schedule_given given = {.schedule = *schedule};
+
+    return schedule_put_given(change, core, topic, id, &given, err);
+}
+
+smq_status admin_schedule_restore(smq_schedule_change *change, struct core *core, const char *topic,
+                                  const smq_schedule_info *saved, smq_error *err)
+{
+    struct schedule_given given = {.schedule = *saved->schedule, .saved = saved};
+    smq_status status = schedule_check_saved(saved, err);
+
+    return status == SMQ_OK ? schedule_put_given(change, core, topic, saved->id, &given, err)
+                            : status;
 }
 
 static smq_status schedule_remove_part(struct schedule_op *op, void *user, smq_error *err)
@@ -498,16 +540,14 @@ smq_status admin_schedule_pause(struct core *core, const char *topic, const char
                                 const char *note, smq_error *err)
 {
     char copy[SMQ_REASON_MAX + 1];
+    smq_status status = note != NULL ? schedule_check_note(note, err) : SMQ_OK;
 
-    if (note == NULL) {
-        return schedule_do_parts(core, topic, id, schedule_pause_part, NULL, err);
+    if (status == SMQ_OK && note != NULL) {
+        (void) snprintf(copy, sizeof(copy), "%s", note);
     }
-    if (strlen(note) >= sizeof(copy) || strpbrk(note, "\n\r") != NULL) {
-        return status_set(err, SMQ_INVALID, "a note is one line of at most %d bytes",
-                          SMQ_REASON_MAX);
-    }
-    (void) snprintf(copy, sizeof(copy), "%s", note);
-    return schedule_do_parts(core, topic, id, schedule_pause_part, copy, err);
+    return status == SMQ_OK ? schedule_do_parts(core, topic, id, schedule_pause_part,
+                                                note != NULL ? copy : NULL, err)
+                            : status;
 }
 
 /* --- running one --- */

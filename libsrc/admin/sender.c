@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin/admin.h"
+#include "admin/binding.h"
 #include "admin/fanout.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -142,6 +142,17 @@ static bool sender_may_send(const struct sender *sender)
            sender->may[STORE_USER_WRITES];
 }
 
+/* Does an answer before name the same right? */
+static bool sender_is_named(const struct sender *sender, int question)
+{
+    for (int i = 0; i < question; i++) {
+        if (strcmp(sender->lacks[i], sender->lacks[question]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Who may not listen to the slot is no consumer, and needs no tree. */
 static void sender_missing(char missing[SENDER_MISSING_MAX], const struct sender *sender)
 {
@@ -151,7 +162,7 @@ static void sender_missing(char missing[SENDER_MISSING_MAX], const struct sender
     for (int i = 0; i < STORE_USER_QUESTIONS; i++) {
         const bool counts = i < STORE_USER_CONSUMES || sender->may[STORE_USER_CONSUMES];
 
-        if (counts && sender->lacks[i][0] != '\0') {
+        if (counts && sender->lacks[i][0] != '\0' && !sender_is_named(sender, i)) {
             used += (size_t) snprintf(missing + used, SENDER_MISSING_MAX - used, "%s%s",
                                       used > 0 ? " " : "", sender->lacks[i]);
         }
@@ -178,14 +189,15 @@ smq_status admin_sender_each(struct core *core, const char *topic, smq_sender_fn
                              smq_error *err)
 {
     struct sender_round round = {.core = core};
-    struct topic known;
-    smq_status status = fanout_holder(&known, core, topic, err);
+    struct binding found;
+    smq_status status = binding_read(&found, core, topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    store_slot_fill(&round.keys.slot, &known, 0);
-    round.has_tree = core->root != NULL && !known.shared;
+    store_slot_fill(&round.keys.slot, &found.topic, 0);
+    round.has_tree = core->root != NULL && !found.topic.shared &&
+                     strncmp(found.bound, "zookeeper:", strlen("zookeeper:")) != 0;
     if (round.has_tree) {
         store_tree_fill(&round.keys.tree, core->root);
     }

@@ -73,7 +73,7 @@ static void slot_stats_describe_claim(smq_slot_info *out, const struct store_ins
     out->attempt = look->oldest.retries + 1;
     if (!entry_decode(&entry, look->oldest.entry, look->oldest.entry_len) ||
         !member_decode(&member, entry.member, entry.member_len)) {
-        return; /* it was cut off */
+        return; /* it is too long */
     }
     out->id = (smq_bytes){member.id, member.id_len};
     out->key = (smq_bytes){member.key, member.key_len};

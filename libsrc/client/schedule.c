@@ -41,6 +41,34 @@ SMQ_API smq_status smq_schedule_put(smq_client *client, const char *topic, const
                             : status;
 }
 
+SMQ_API smq_status smq_schedule_restore(smq_client *client, const char *topic,
+                                        const smq_schedule_info *info, smq_schedule_change *change,
+                                        smq_error *err)
+{
+    smq_schedule_info saved;
+    smq_schedule known;
+    smq_message message;
+    smq_status status = client_check(client, err);
+
+    if (status == SMQ_OK) {
+        status = options_check_and_copy(&saved, sizeof(saved), info, "SMQ_SCHEDULE_INFO_INIT", err);
+    }
+    if (status == SMQ_OK) {
+        status = schedule_copy_in(&known, &message, saved.schedule, err);
+    }
+    if (status == SMQ_OK && known.message == NULL) {
+        status =
+            status_set(err, SMQ_INVALID,
+                       "the schedule has no message, as in a visit: smq_schedule_get() has it");
+    }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    saved.schedule = &known;
+    saved.note = saved.note != NULL ? saved.note : "";
+    return admin_schedule_restore(change, client->core, topic, &saved, err);
+}
+
 SMQ_API smq_status smq_schedule_get(smq_client *client, const char *topic, const char *id,
                                     smq_schedule_info **out, smq_error *err)
 {

@@ -87,7 +87,7 @@ static void coord_link_topic_join(struct coord_link *link, struct coord_link_top
     topic->rejoin = false;
     memcpy(topic->nonce, topic->wanted_nonce, sizeof(topic->nonce));
     coord_join(coord_link_coord(link), &topic->wanted);
-    topic->wanted.fresh = false; /* another time it is not */
+    topic->wanted.first_reign = 0; /* another time it is not */
 }
 
 static void coord_link_topic_dispatch(const struct coord_link_topic *topic,
@@ -321,9 +321,14 @@ void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link)
     pthread_mutex_unlock(&link->state.lock);
 }
 
+int64_t coord_link_reign(struct coord_link *link)
+{
+    return coord_reign(coord_link_coord(link));
+}
+
 smq_session coord_link_session(struct coord_link *link)
 {
-    if (!core_has_fleet(link->core) || coord_link_coord(link) == NULL) {
+    if (coord_link_coord(link) == NULL) {
         return SMQ_SESSION_NONE;
     }
     return clock_now_ms() < atomic_load(&link->leased_until_ms) ? SMQ_SESSION_LIVE
@@ -356,11 +361,7 @@ static smq_status coord_link_make_coord(struct coord **out, struct coord_link *l
         options.port = tree_port_door(link->tree);
         options.root = core->root;
     }
-    if (core_has_fleet(core)) {
-        return coord_fleet_new(out, &options, err);
-    }
-    atomic_store(&link->membership->valid_ms, coord_link_topic_lease_ms(core) * 2 / 3);
-    return coord_standalone_new(out, &options, coord_link_on_lease, link, err);
+    return coord_fleet_new(out, &options, err);
 }
 
 smq_status coord_link_open(struct coord_link *link, smq_error *err)

@@ -46,9 +46,12 @@ struct coord_link *coord_link_new(struct core *core);
  * core's. */
 void coord_link_free(struct coord_link *link);
 
-/* What topics are bound to: "standalone", "zookeeper:/root IDENTITY" or "redis:/root"; "" if
- * coord_link_open() has not succeeded.  Thread: any. */
+/* What topics are bound to: "zookeeper:/root IDENTITY" or "redis:/root"; "" if coord_link_open()
+ * has not succeeded.  Thread: any. */
 void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link);
+
+/* As coord_reign(), after coord_link_open() has succeeded.  Thread: any. */
+int64_t coord_link_reign(struct coord_link *link);
 
 /* Is there a session with ZooKeeper, as far as this process knows?  Thread: any. */
 smq_session coord_link_session(struct coord_link *link);

@@ -23,14 +23,13 @@ struct coord_link_topic {
     bool has_listener; /* without a listener the topic waits for `left` */
     bool joined;       /* coord_join() was called, and `left` was not called yet */
     bool rejoin;       /* a new listener waits for `left` */
-    bool leased;       /* Redis has answered a call for the lease */
     struct coord_topic wanted;
     char name[TOPIC_NAME_MAX + 1];
     char wanted_nonce[TOPIC_NONCE_LEN + 1];
     char nonce[TOPIC_NONCE_LEN + 1]; /* of the topic that coordination has joined */
 };
 
-/* References: one of its core, and one of each notice and lease call in progress. */
+/* References: one of its core, and one of each notice and question in progress. */
 struct coord_link {
     /* immutable after coord_link_new() */
     struct core *core;
@@ -59,13 +58,8 @@ void coord_link_unref(struct coord_link *link);
 /* The topic of this name, or NULL.  Thread: smq:io. */
 struct coord_link_topic *coord_link_topic_find(const struct coord_link *link, const char *name);
 
-/* coord_link_questions.c: the listener's `check`, and the lease of a topic without ZooKeeper.
- * `user` is the link, of which each question holds a reference.  Thread: smq:coord. */
+/* coord_link_questions.c: the listener's `check`.  `user` is the link, of which each question holds
+ * a reference.  Thread: smq:coord. */
 void coord_link_on_check(void *user, const char *topic, const char *binding);
-void coord_link_on_lease(void *user, enum coord_lease_op op, const char *topic, const char *owner,
-                         uint64_t cookie);
-
-/* coord_link_questions.c: how long such a lease is.  Any thread. */
-int64_t coord_link_topic_lease_ms(const struct core *core);
 
 #endif

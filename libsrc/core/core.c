@@ -130,26 +130,26 @@ static smq_status core_check_zookeeper_auth(const smq_client_options *options, s
 /* Of a session with a tree in Redis, as tree.lua has them. */
 enum { CORE_SESSION_MIN_MS = 1000, CORE_SESSION_MAX_MS = 60000 };
 
-/* The root of a fleet in Redis, or NULL. */
+/* The root of the fleet in Redis; NULL: it is in ZooKeeper. */
 static smq_status core_check_coordination(const char **root, const smq_client_options *options,
                                           smq_error *err)
 {
     *root = NULL;
-    if (options->coordination != SMQ_COORDINATION_REDIS) {
+    if (options->zookeeper != NULL && options->coordination == SMQ_COORDINATION_REDIS) {
+        return status_set(err, SMQ_INVALID,
+                          "coordination=redis and the option zookeeper are both given; give one");
+    }
+    if (options->zookeeper != NULL) {
         return options->root == NULL
                    ? SMQ_OK
                    : status_set(err, SMQ_INVALID,
-                                "the option root belongs to coordination=redis; with ZooKeeper the "
+                                "the option root belongs to a fleet in Redis; with ZooKeeper the "
                                 "root follows the addresses in zookeeper");
-    }
-    if (options->zookeeper != NULL) {
-        return status_set(err, SMQ_INVALID,
-                          "coordination=redis and the option zookeeper are both given; give one");
     }
     if (options->session_timeout_ms < CORE_SESSION_MIN_MS ||
         options->session_timeout_ms > CORE_SESSION_MAX_MS) {
         return status_set(err, SMQ_INVALID,
-                          "with coordination=redis session_timeout_ms is %d .. %d, not %" PRId64,
+                          "without ZooKeeper session_timeout_ms is %d .. %d, not %" PRId64,
                           CORE_SESSION_MIN_MS, CORE_SESSION_MAX_MS, options->session_timeout_ms);
     }
     *root = options->root != NULL ? options->root : "/slotmq";

@@ -43,8 +43,8 @@ struct core {
     struct health_sources sources; /* smq:io */
     int64_t slots_owned;           /* smq:io: that workers look into, also of shared topics */
     char name[128];                /* of this member */
-    /* where the fleet is coordinated; both NULL: standalone */
-    char *zookeeper, *root; /* servers of ZooKeeper; root of a tree in Redis */
+    /* where the fleet is coordinated: servers of ZooKeeper, or root of a tree in Redis */
+    char *zookeeper, *root;
     char *zookeeper_auth;
     char *zookeeper_auth_file;
     int64_t request_timeout_ms, session_timeout_ms;
@@ -57,10 +57,10 @@ smq_status core_new(struct core **out, const smq_client_options *options, disuse
                     smq_error *err);
 struct core *core_ref(struct core *core);
 
-/* Is there a fleet, in ZooKeeper or in Redis?  Thread: any. */
-static inline bool core_has_fleet(const struct core *core)
+/* Where its fleet is, in a sentence for people.  Thread: any. */
+static inline const char *core_fleet_text(const struct core *core)
 {
-    return core->zookeeper != NULL || core->root != NULL;
+    return core->zookeeper != NULL ? "ZooKeeper" : "the tree of the fleet in Redis";
 }
 
 /* Drop a reference; the last one ends everything, on a helper thread if this is a thread of the

@@ -3,6 +3,7 @@
  * Thread: any; what is called tree_port_..._on_io() runs on smq:io. */
 #include "core/tree_port.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,6 +39,7 @@ struct tree_port {
         pthread_mutex_t lock;
         coord_heard_fn *heard; /* NULL: closed */
         void *user;
+        char server[REDIS_SERVER_MAX]; /* that has done the last call */
     } open;
 };
 
@@ -113,6 +115,9 @@ static void tree_port_on_done(struct store_call *call, const struct store_result
         words = exchange->words;
     }
     pthread_mutex_lock(&task->port->open.lock);
+    if (words != NULL) {
+        redis_server_of(task->port->open.server, task->port->redis, task->port->tree.hash_slot);
+    }
     if (task->port->open.heard != NULL) {
         exchange->done(exchange);
     } else {
@@ -242,6 +247,17 @@ static void tree_port_close(void *user)
     tree_port_open(user, NULL, NULL);
 }
 
+static_assert((int) COORD_PORT_SERVER_MAX >= (int) REDIS_SERVER_MAX, "room for each server");
+
+static void tree_port_where(void *user, char *out)
+{
+    struct tree_port *port = user;
+
+    pthread_mutex_lock(&port->open.lock);
+    memcpy(out, port->open.server, sizeof(port->open.server));
+    pthread_mutex_unlock(&port->open.lock);
+}
+
 static void tree_port_closing_on_io(struct loop_task *task)
 {
     struct tree_port *port = OWNER_OF(task, struct tree_port, closing);
@@ -261,6 +277,7 @@ struct tree_port *tree_port_new(struct loop *io, struct redis *redis, const char
                                      .call = tree_port_call,
                                      .subscribe = tree_port_subscribe,
                                      .unsubscribe = tree_port_unsubscribe,
+                                     .where = tree_port_where,
                                      .close = tree_port_close,
                                      .user = port};
     port->io = io;

@@ -177,10 +177,10 @@ const struct option option_table[] = {
      TEXT("Events wait until they are polled, instead of being given to a callback.")},
     {CLIENT(coordination), CHOICE("auto|redis", SMQ_COORDINATION_AUTO, SMQ_COORDINATION_REDIS),
      CHOSEN("auto", SMQ_COORDINATION_AUTO),
-     TEXT("Who owns which slot is agreed on through Redis, or through ZooKeeper if its addresses "
-          "are given; without both one process owns all.")},
+     TEXT("Who owns which slot is agreed on in Redis, or with auto in ZooKeeper if its addresses "
+          "are given.")},
     {CLIENT(root), STRING, SHOWN("/slotmq"),
-     TEXT("Root of the fleet in Redis, with coordination redis.")},
+     TEXT("Root of the fleet, if it is in Redis: one for each application.")},
 
 #define TOPIC_OPTION(type, name, ...) {TOPIC(name), AS_FIELD(name), __VA_ARGS__},
 #define TOPIC_TEXT(name, ...)         {TOPIC(name), __VA_ARGS__},

@@ -52,6 +52,15 @@ smq_status schedule_check_id(const char *id, smq_error *err)
     return SMQ_OK;
 }
 
+smq_status schedule_check_note(const char *note, smq_error *err)
+{
+    if (strlen(note) > SMQ_REASON_MAX || strpbrk(note, "\n\r") != NULL) {
+        return status_set(err, SMQ_INVALID, "a note is one line of at most %d bytes",
+                          SMQ_REASON_MAX);
+    }
+    return SMQ_OK;
+}
+
 static smq_status schedule_check_number(const char *name, int64_t value, int64_t least,
                                         smq_error *err)
 {
@@ -63,24 +72,41 @@ static smq_status schedule_check_number(const char *name, int64_t value, int64_t
     return SMQ_OK;
 }
 
+struct schedule_amount {
+    const char *name;
+    int64_t value, least;
+};
+
+static smq_status schedule_check_rows(const struct schedule_amount *rows, size_t count,
+                                      smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    for (size_t i = 0; i < count && status == SMQ_OK; i++) {
+        status = schedule_check_number(rows[i].name, rows[i].value, rows[i].least, err);
+    }
+    return status;
+}
+
 static smq_status schedule_check_numbers(const smq_schedule *schedule, smq_error *err)
 {
-    const struct {
-        const char *name;
-        int64_t value, least;
-    } rows[] = {{"every_ms", schedule->every_ms, TICKS_EVERY_LEAST_MS},
-                {"start_at_ms", schedule->start_at_ms, 0},
-                {"end_at_ms", schedule->end_at_ms, schedule->start_at_ms},
-                {"limit", schedule->limit, 1}};
+    const struct schedule_amount rows[] = {
+        {"every_ms", schedule->every_ms, TICKS_EVERY_LEAST_MS},
+        {"start_at_ms", schedule->start_at_ms, 0},
+        {"end_at_ms", schedule->end_at_ms, schedule->start_at_ms},
+        {"limit", schedule->limit, 1}};
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_status status = schedule_check_number(rows[i].name, rows[i].value, rows[i].least, err);
+    return schedule_check_rows(rows, sizeof(rows) / sizeof(rows[0]), err);
+}
 
-        if (status != SMQ_OK) {
-            return status;
-        }
-    }
-    return SMQ_OK;
+smq_status schedule_check_saved(const smq_schedule_info *saved, smq_error *err)
+{
+    const struct schedule_amount rows[] = {{"next_at_ms", saved->next_at_ms, 0},
+                                           {"last_at_ms", saved->last_at_ms, 0},
+                                           {"ticks", saved->ticks, 0}};
+    smq_status status = schedule_check_rows(rows, sizeof(rows) / sizeof(rows[0]), err);
+
+    return status == SMQ_OK ? schedule_check_note(saved->note, err) : status;
 }
 
 smq_status schedule_check(struct ticks *out, smq_schedule *schedule, smq_error *err)

@@ -29,6 +29,12 @@ struct schedule_state {
 /* Fails: INVALID. */
 smq_status schedule_check_id(const char *id, smq_error *err);
 
+/* A note for people is one line.  Fails: INVALID. */
+smq_status schedule_check_note(const char *note, smq_error *err);
+
+/* Check the numbers and the note of one that is to be stored as it was.  Fails: INVALID. */
+smq_status schedule_check_saved(const smq_schedule_info *saved, smq_error *err);
+
 /* Check a schedule of full size, but for its message and zone, and set what has a default.  *out
  * gets its times.  Fails: INVALID. */
 smq_status schedule_check(struct ticks *out, smq_schedule *schedule, smq_error *err);

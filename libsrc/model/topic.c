@@ -343,6 +343,11 @@ void topic_stamp(char out[TOPIC_STAMP_MAX], const struct topic *topic)
     snprintf(out, TOPIC_STAMP_MAX, "%s.%" PRIu32, topic->nonce, topic->version);
 }
 
+int64_t topic_field_from(const struct topic *topic)
+{
+    return topic->format >= TOPIC_FORMAT_WHOLE && topic->whole_max > 0 ? TOPIC_FIELD_FROM : 0;
+}
+
 char topic_kind(const struct topic *topic)
 {
     switch (topic->type) {

@@ -31,6 +31,7 @@
 #define TOPIC_FORMAT_NEWEST 5
 #define TOPIC_WHOLE_MAX     1024
 #define TOPIC_WHOLE_DEFAULT 256
+#define TOPIC_FIELD_FROM    256 /* in format 5: shorter bodies cost less behind their headers */
 
 enum {
     TOPIC_NAME_MAX = 120,
@@ -38,8 +39,9 @@ enum {
     TOPIC_STAMP_MAX = TOPIC_NONCE_LEN + 12,
     TOPIC_KEY_MAX = 1024, /* limit of keys and ids */
     /* of the stored text and of the slots' contents.  In 5 messages may be whole in their members
-     * (model/whole.h); in 3 a slot of layout keyed has the key done{T_i}; in 2 members contain the
-     * key, in both layouts; 1 was written without a number */
+     * (model/whole.h), and bodies stand behind their headers (lua/lib/body.lua); in 3 a slot of
+     * layout keyed has the key done{T_i}; in 2 members contain the key, in both layouts; 1 was
+     * written without a number */
     TOPIC_FORMAT_WHOLE = 5
 };
 
@@ -142,5 +144,9 @@ void topic_stamp(char out[TOPIC_STAMP_MAX], const struct topic *topic);
 /* The letter that tells scripts the order of a topic: 'm' range_merge, 't' fixed_time, 'p' priority
  * with ties by arrival, 'b' priority with ties by bytes, 'f' fifo. */
 char topic_kind(const struct topic *topic);
+
+/* From how many bytes on the body of a message that is not whole has a field of its own; 0: each
+ * has one. */
+int64_t topic_field_from(const struct topic *topic);
 
 #endif

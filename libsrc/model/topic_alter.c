@@ -54,6 +54,19 @@ static smq_status topic_alter_field(smq_topic_options *options, const smq_topic_
     return SMQ_OK;
 }
 
+/* May the topic get a format before that of whole messages?  Not while new ones can come. */
+static smq_status topic_alter_check_back(const struct topic *topic, const struct topic *altered,
+                                         smq_error *err)
+{
+    if (altered->format >= TOPIC_FORMAT_WHOLE || topic_field_from(topic) == 0) {
+        return SMQ_OK;
+    }
+    return status_set(err, SMQ_INVALID,
+                      "format becomes %d only by slotmq topic upgrade %s --back, which looks for "
+                      "messages that versions before 0.3.0 would misread",
+                      altered->format, topic->name);
+}
+
 smq_status topic_alter(struct topic *topic, const smq_topic_options *options, const char *fields,
                        smq_error *err)
 {
@@ -79,6 +92,9 @@ smq_status topic_alter(struct topic *topic, const smq_topic_options *options, co
     }
     if (status == SMQ_OK) {
         status = topic_fill(&altered, &wanted, err);
+    }
+    if (status == SMQ_OK) {
+        status = topic_alter_check_back(topic, &altered, err);
     }
     if (status == SMQ_OK) {
         *topic = altered;

@@ -171,6 +171,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
                                .strict_takeover = topic->takeover == SMQ_TAKEOVER_STRICT,
                                .debounce_ms = topic->debounce_ms,
                                .dedup_ms = topic->dedup_window_ms,
+                               .field_from = topic_field_from(topic),
                                .ttl_ms = topic->ttl_ms,
                                .max_waiting = call_share_of(topic->max_waiting, topic->slots)};
     topic_stamp(out->stamp, topic);

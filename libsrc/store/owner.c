@@ -1,5 +1,5 @@
-/* owner.c - the scripts that change the owner of a slot, and that keep claims and the lease of a
- * standalone topic: takeover, vacate, renew, lease, bind.  Also reads who owns a slot.
+/* owner.c - the scripts that change the owner of a slot, and that keep claims: takeover, vacate,
+ * renew, bind.  Also reads who owns a slot.
  *
  * Thread: smq:io. */
 #include <string.h>
@@ -96,45 +96,6 @@ bool store_fenced_token(struct token *out, const struct store_result *result)
     return reply_string(&data, &len, result->reply, 1) && token_parse(out, data, len);
 }
 
-static const char *owner_lease_op_word(enum store_lease_op op)
-{
-    switch (op) {
-    case STORE_LEASE_ACQUIRE:
-        return "acquire";
-    case STORE_LEASE_RENEW:
-        return "renew";
-    case STORE_LEASE_RELEASE:
-        break;
-    }
-    return "release";
-}
-
-void store_lease(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
-                 enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms)
-{
-    call_begin_topic(call, &script_lease, topic);
-    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_OP), owner_lease_op_word(op));
-    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_NONCE), nonce);
-    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_OWNER), owner);
-    redis_arg_int(call_argv(call, SCRIPT_LEASE_ARGV_TTL_MS), ttl_ms);
-    call_submit(call, redis, 8, timeout_ms);
-}
-
-bool store_lease_read(struct token *token, int64_t *remaining_ms, const struct store_result *result)
-{
-    uint64_t generation;
-
-    if (result->outcome == STORE_REFUSED) {
-        return reply_number(remaining_ms, result->reply, 2);
-    }
-    if (!reply_count(&generation, result->reply, 1) || generation > UINT32_MAX ||
-        !reply_count(&token->epoch, result->reply, 2) || token->epoch > UINT32_MAX) {
-        return false;
-    }
-    token->generation = (uint32_t) generation;
-    return reply_number(remaining_ms, result->reply, 3);
-}
-
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                 const char *coord, bool succeeds, int64_t timeout_ms)
 {
@@ -146,11 +107,14 @@ void store_bind(struct store_call *call, struct redis *redis, const char *topic,
     call_submit(call, redis, 8, timeout_ms);
 }
 
-bool store_bound_first(const struct store_result *result)
+enum store_first store_bound_first(const struct store_result *result)
 {
     int64_t first;
 
-    return reply_number(&first, result->reply, 2) && first == 1;
+    if (!reply_number(&first, result->reply, 2) || first < 0 || first > STORE_FIRST_SURE) {
+        return STORE_FIRST_NOT;
+    }
+    return (enum store_first) first;
 }
 
 bool store_bound_read(char *out, size_t size, const struct store_result *result)

@@ -1,5 +1,5 @@
-/* owner.h - who owns a slot: renewing and taking over, the lease of a standalone topic, its
- * binding to a fleet, and what Redis has stored of the owner.
+/* owner.h - who owns a slot: renewing and taking over, the binding of a topic to a fleet, and what
+ * Redis has stored of the owner.
  *
  * Thread: smq:io. */
 #ifndef STORE_OWNER_H
@@ -45,18 +45,15 @@ void store_vacate(struct store_call *call, struct redis *redis, const struct sto
 /* The token in a FENCED reply. */
 bool store_fenced_token(struct token *out, const struct store_result *result);
 
-/* --- binding, lease, owner --- */
-enum store_lease_op { STORE_LEASE_ACQUIRE, STORE_LEASE_RENEW, STORE_LEASE_RELEASE };
-void store_lease(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
-                 enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms);
-/* STORE_OK: token and remaining time; STORE_REFUSED "HELD": remaining time. */
-bool store_lease_read(struct token *token, int64_t *remaining_ms,
-                      const struct store_result *result);
-/* `succeeds`: a standalone topic is bound to this fleet in Redis when no process has its lease.
- * REFUSED "HELD": one has it. */
+/* --- binding, owner --- */
+/* `succeeds`: a standalone topic of version 0.2 is bound to this fleet in Redis when no process has
+ * its lease.  REFUSED "HELD": one has it. */
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                 const char *coord, bool succeeds, int64_t timeout_ms);
-bool store_bound_first(const struct store_result *result); /* OK: no fleet had it before */
+/* OK: has a fleet had the topic before?  STORE_FIRST: none that its server remembers.  SURE: the
+ * server has forgotten nothing since the topic was created. */
+enum store_first { STORE_FIRST_NOT, STORE_FIRST, STORE_FIRST_SURE };
+enum store_first store_bound_first(const struct store_result *result);
 bool store_bound_read(char *out, size_t size, const struct store_result *result); /* OTHER_FLEET */
 
 /* Bind the topic to another coordination, under a generation that is larger than any before and
@@ -86,7 +83,7 @@ void store_owner(struct store_call *call, struct redis *redis, const struct stor
                  int64_t timeout_ms);
 bool store_owner_read(struct store_owner *out, const struct store_result *result);
 
-/* The process that holds the lease of a standalone topic: REFUSED "HELD". */
+/* The process of version 0.2 that holds the lease of the topic: REFUSED "HELD". */
 enum { STORE_HOLDER_MAX = 160 };
 struct store_lease_holder {
     char owner[STORE_HOLDER_MAX];

@@ -141,6 +141,7 @@ void store_ticks_begin(struct store_call *call, const struct store_slot *slot)
     redis_arg_int(call_argv(call, SCRIPT_SCHEDULE_TICK_ARGV_MAX_WAITING), slot->max_waiting);
     redis_arg_int(call_argv(call, SCRIPT_SCHEDULE_TICK_ARGV_DEBOUNCE_MS), slot->debounce_ms);
     redis_arg_int(call_argv(call, SCRIPT_SCHEDULE_TICK_ARGV_DEDUP_MS), slot->dedup_ms);
+    redis_arg_int(call_argv(call, SCRIPT_SCHEDULE_TICK_ARGV_FIELD_FROM), slot->field_from);
     if (slot->ttl_ms > 0) {
         redis_arg_int(call_argv(call, SCRIPT_SCHEDULE_TICK_ARGV_TTL_MS), slot->ttl_ms);
     } else {

@@ -33,6 +33,7 @@ static void send_begin_one(struct store_call *call, const struct store_slot *slo
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_MAX_WAITING), slot->max_waiting);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_DEBOUNCE_MS), slot->debounce_ms);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_DEDUP_MS), slot->dedup_ms);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_FIELD_FROM), slot->field_from);
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_PRODUCER), producer);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_SEQUENCE), (int64_t) sequence);
 }
@@ -65,6 +66,7 @@ static void send_begin_groups(struct store_call *call, const struct store_slot *
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_MAX_WAITING), slot->max_waiting);
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_DEBOUNCE_MS), slot->debounce_ms);
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_DEDUP_MS), slot->dedup_ms);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_FIELD_FROM), slot->field_from);
     redis_arg_string(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_PRODUCER), producer);
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_SEQUENCE), (int64_t) sequence);
     for (int i = 0; i < count; i++) {

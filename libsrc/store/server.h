@@ -42,12 +42,18 @@ enum store_user_question {
     STORE_USER_COUNTS,    /* see whether the owner hears it, */
     STORE_USER_CONSUMES,  /* listen as the owner does, */
     STORE_USER_ASKS,      /* and of a fleet in Redis: see which life of its master the tree has, */
-    STORE_USER_TREE,      /* write to the tree, */
-    STORE_USER_HEARS,     /* hear of its changes? */
+    STORE_USER_TIMES,     /* and what time it is there, */
+    STORE_USER_GETS,      /* run each command of the tree with it, */
+    STORE_USER_SETS,
+    STORE_USER_DELETES,
+    STORE_USER_LISTS,
+    STORE_USER_FINDS,
+    STORE_USER_TELLS, /* tell its changes, */
+    STORE_USER_HEARS, /* and hear of them? */
     STORE_USER_QUESTIONS
 };
 
-/* What users may use: a slot, and the tree that the last three questions are about. */
+/* What users may use: a slot, and the tree that the questions from ASKS on are about. */
 struct store_user_keys {
     struct store_slot slot;
     struct store_tree tree;

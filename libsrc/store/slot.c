@@ -11,7 +11,7 @@
 #include "store/slot.h"
 #include "store/topic.h"
 
-enum { CLEAR_LIMIT = 1000 };
+enum { CLEAR_LIMIT = 1000, DIVIDE_LIMIT = 200 };
 
 static void slot_add_definition(struct store_call *call, int place, const struct topic *topic)
 {
@@ -261,6 +261,25 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
 bool store_slot_clear_read(bool *more, const struct store_result *result)
 {
     return slot_read_flag(more, result, 1);
+}
+
+void store_slot_divide(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       const char *cursor, int64_t timeout_ms)
+{
+    call_begin(call, &script_slot_divide, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.slot);
+    redis_arg_string(&call->command, slot->keys.body);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_DIVIDE_ARGV_DEF), slot->stamp);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_DIVIDE_ARGV_CURSOR), cursor);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_DIVIDE_ARGV_LIMIT), DIVIDE_LIMIT);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_slot_divide_read(char cursor[STORE_DIVIDED_MAX], uint64_t *divided,
+                            const struct store_result *result)
+{
+    return reply_text(cursor, STORE_DIVIDED_MAX, result->reply, 1) &&
+           reply_count(divided, result->reply, 2);
 }
 
 void store_slot_forget(struct store_call *call, struct redis *redis, const struct store_slot *slot,

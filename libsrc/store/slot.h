@@ -62,6 +62,14 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
                       uint32_t deletion, int64_t timeout_ms);
 bool store_slot_clear_read(bool *more, const struct store_result *result);
 
+/* Give the bodies of a slot that stand behind their headers fields of their own, a limited part per
+ * call.  cursor: "0", or that of the call before. */
+enum { STORE_DIVIDED_MAX = 24 };
+void store_slot_divide(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       const char *cursor, int64_t timeout_ms);
+bool store_slot_divide_read(char cursor[STORE_DIVIDED_MAX], uint64_t *divided,
+                            const struct store_result *result);
+
 /* Remove all keys of a slot that this deletion has sealed and cleared, and leave a tombstone;
  * deletion 0: any deletion, whose version of slotmq did not do that.  REFUSED "IN_USE". */
 void store_slot_forget(struct store_call *call, struct redis *redis, const struct store_slot *slot,
@@ -82,7 +90,7 @@ struct store_inspected {
     struct {
         int64_t since_ms; /* -1: no claim is noted */
         char owner[STORE_OWNER_MAX];
-        char entry[STORE_OLDEST_MAX]; /* cut off if it is longer */
+        char entry[STORE_OLDEST_MAX]; /* of no whole message, and none if it is longer */
         size_t entry_len;
         int32_t retries; /* used before this claim */
     } oldest;            /* claim, as its owner has noted it */

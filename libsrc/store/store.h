@@ -81,6 +81,7 @@ struct store_slot {
         /* how long after the first send a repeated send may move the time; 0: the time stays */
         debounce_ms;
     int64_t dedup_ms;    /* for how long ids that are done are refused; 0: they are not */
+    int64_t field_from;  /* bodies of this size and larger ones have a field of their own; 0: all */
     int64_t ttl_ms;      /* of messages of ticks that say nothing else; SMQ_NONE or 0: none */
     int64_t max_waiting; /* share of this slot; 0: no limit */
     char stamp[TOPIC_STAMP_MAX];

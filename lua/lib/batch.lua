@@ -1,5 +1,5 @@
 -- GIVES batch, batch_read, keep_body, batch_place, batch_write
--- TAKES store, prepare, body, call, MESSAGES, WIDTH
+-- TAKES store, prepare, body, call, field_from, MESSAGES, WIDTH
 -- USES now, SCHEDULE, split, join, place, header_split, header_refs, header_join, look_again
 -- USES answer
 
@@ -49,10 +49,15 @@ local function keep_body(member, at, entries)
     end
     local ttl = tonumber(ARGV[at + 4])
     local expiry = its and its.expiry or ttl and now + ttl
+    local header, text = header_join(first, ARGV[at + 3], expiry, refs), ARGV[at + 2]
     local n = #batch.beside
-    batch.headers[member] = header_join(first, ARGV[at + 3], expiry, refs)
-    batch.beside[n + 1], batch.beside[n + 2] = 'h' .. member, batch.headers[member]
-    batch.beside[n + 3], batch.beside[n + 4] = 'b' .. member, ARGV[at + 2]
+    if #text >= field_from or stored and not string.find(stored, '\0', 1, true) then
+        batch.beside[n + 3], batch.beside[n + 4] = 'b' .. member, text
+    else
+        header = header .. '\0' .. text
+    end
+    batch.headers[member] = header
+    batch.beside[n + 1], batch.beside[n + 2] = 'h' .. member, header
     return first
 end
 

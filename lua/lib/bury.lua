@@ -1,7 +1,7 @@
 -- GIVES bury_all, bury
 -- TAKES dead, why, body
--- USES join, now, history_of, history_add, is_whole, whole_read, whole_member, whole_header
--- USES header_split, header_join, body_drop, count
+-- USES join, now, history_of, history_add, stored_of, is_whole, whole_read, whole_member
+-- USES whole_header, header_split, header_join, header_cut, body_drop, count
 
 -- How the try ended; other causes end none.
 local HOW = { rejected = 'x', failed = 't', crashed = 'l', timed_out = 'h' }
@@ -14,15 +14,6 @@ local function bury_reason(it, tried)
     end
     local history = history_of(tried, attempts)
     return history == '' and it.reason or it.reason .. '\0' .. history
-end
-
--- What is stored of the tries of messages, by their fields.
-local function bury_tries(fields)
-    local tried = {}
-    for i, stored in ipairs(#fields > 0 and redis.call('HMGET', why, unpack(fields)) or {}) do
-        tried[fields[i]] = stored or nil
-    end
-    return tried
 end
 
 -- Header and body of each, as layout keyed stores them, by its index, and its name when it is dead.
@@ -43,7 +34,8 @@ local function bury_stored(letters)
     end
     local found = body and #fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}
     for n, i in ipairs(at) do
-        stored[i].header, stored[i].text = found[2 * n - 1], found[2 * n] or ''
+        local header, text = header_cut(found[2 * n - 1] or '')
+        stored[i].header, stored[i].text = found[2 * n - 1] and header, text or found[2 * n] or ''
     end
     return stored
 end
@@ -61,7 +53,7 @@ local function bury_all(letters)
             reasons[#reasons + 1] = 'R' .. it.member
         end
     end
-    local tried, stored = bury_tries(reasons), bury_stored(letters)
+    local tried, stored = stored_of(why, reasons), bury_stored(letters)
     for i, it in ipairs(letters) do
         local entry, header = it.before .. 'd:' .. stored[i].member, stored[i].header
         local at, reason = #kept, it.attempts >= 2 and 'R' .. it.member

@@ -1,7 +1,7 @@
 -- GIVES claimed, take, read_bodies, claim_waiting
 -- TAKES store, body, call, state, reply
 -- USES now, split, before_score, join, first, is_whole, whole_read, whole_header, header_split
--- USES body_size, deliver
+-- USES header_cut, body_size, deliver
 
 -- Claiming messages that wait: up to n, and about max_bytes of them.  Messages that must not be
 -- handled are set aside on the way, and end before the claims are written, so that an error loses
@@ -51,10 +51,13 @@ end
 -- Claims a message, or sets it aside if it has expired or its body was removed.  false: it does not
 -- fit, and stays where it is.
 local function take(mark, member, before, score, attempts, header)
-    local size, bytes = body_size(member), nil
-    if body and is_whole(member) then
+    local size, bytes, whole = nil, nil, body and is_whole(member)
+    if whole then
         header, bytes = whole_parts(member, before)
+    elseif header then
+        header, bytes = header_cut(header)
     end
+    size = bytes and #bytes or body_size(member)
     local expired = header and has_expired(header)
     if expired and not call.expired_to_dead then
         set_aside(claimed.dropped, member, before, attempts)
@@ -65,9 +68,9 @@ local function take(mark, member, before, score, attempts, header)
         set_aside(claimed.dying, member, before, attempts, 'expired', 'expired')
         return true
     end
-    if bytes then -- it is whole
+    if whole then
         header = ''
-    elseif body then
+    elseif body and not bytes then
         bytes = header and (size > 0 or redis.call('HGET', body, 'b' .. member))
         if not bytes then
             set_aside(claimed.dying, member, before, attempts, 'bodiless', 'its body is missing')
@@ -78,7 +81,7 @@ local function take(mark, member, before, score, attempts, header)
     local moved, count = claimed.moved, claimed.count + 1
     moved[2 * count - 1], moved[2 * count], claimed.count = score, entry, count
     deliver(entry, attempts, header, bytes)
-    if size > 0 then
+    if bytes == true then
         unread[#unread + 1], unread_at[#unread_at + 1] = 'b' .. member, #reply
     end
     if count == 1 then

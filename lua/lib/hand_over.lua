@@ -1,6 +1,6 @@
 -- GIVES hand_over
 -- TAKES prepare, slot, body, call, state, moves
--- USES split, before_score, decode, join, by_place, sorts_before, is_whole, body_size, deliver
+-- USES split, before_score, decode, join, by_place, sorts_before, is_whole, header_cut, deliver
 
 -- Handing the newest claim over again to an owner that did not get its reply, as many messages per
 -- call as fit into one reply: those behind the last one that the owner names.
@@ -100,16 +100,20 @@ local function hand_over(position)
     local found, bytes, handed = newest(), 0, 0
     renew_all(found)
     for _, it in ipairs(behind(found, position)) do
-        local size = #it.member + body_size(it.member)
-        local header, text
-        if handed > 0 and bytes + size > call.max_bytes then
-            return true
-        end
+        local header, text, joined
         if body and is_whole(it.member) then
             header, text = '', ''
         elseif body then
             header, text = unpack(redis.call('HMGET', body, 'h' .. it.member,
                 'b' .. it.member))
+            if header then
+                header, joined = header_cut(header)
+                text = joined or text
+            end
+        end
+        local size = #it.member + #(text or '')
+        if handed > 0 and bytes + size > call.max_bytes then
+            return true
         end
         if body and not (header and text) then
             moves.bury(it.member, it.before, it.attempts, 'bodiless', 'its body is missing')

@@ -9,7 +9,7 @@ local function look_again(looked, integer)
     if not until_score or sign * integer > sign * until_score then
         return
     end
-    local stored = redis.call('HGET', slot, 'look_again')
+    local stored = redis.call('HMGET', slot, 'look_again')[1] -- all calls have done that command
     local from = stored and tonumber(string.match(stored, '^-?%d+'))
     if not from or sign * integer <= sign * from then
         redis.call('HSET', slot, 'look_again', string.format('%.0f:0:', integer))

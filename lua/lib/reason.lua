@@ -1,4 +1,4 @@
--- GIVES LOST, TIMED_OUT, reason_drop, history_keep, history_of, history_add
+-- GIVES LOST, TIMED_OUT, reason_drop, history_keep, history_of, history_add, stored_of
 -- TAKES why
 -- USES now
 
@@ -24,6 +24,15 @@ local function reason_cut(reason, len)
         end
     end
     return string.sub(reason, 1, len)
+end
+
+-- What these fields of a hash hold, by their names.
+local function stored_of(key, fields)
+    local stored = {}
+    for i, text in ipairs(#fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}) do
+        stored[fields[i]] = text or nil
+    end
+    return stored
 end
 
 -- An entry with this many attempts has ended.

@@ -1,5 +1,5 @@
 -- GIVES send_new
--- TAKES store, body, MESSAGES, WIDTH
+-- TAKES store, body, field_from, MESSAGES, WIDTH
 -- USES now
 
 -- Layout keyed: stores different messages for one time, beside which nothing is stored: they
@@ -8,18 +8,21 @@
 -- they are not such, and nothing was written; otherwise what storing the bodies replied.
 local function send_new(integer, many)
     local fresh, header = string.format('%d', integer), string.format('%d', now)
-    local fields, placed, beside, seen = {}, {}, {}, nil
+    local fields, placed, beside, n, seen = {}, {}, {}, 0, nil
     for i = 1, many do
         local at = MESSAGES + (i - 1) * WIDTH
-        local member, limit, ttl = ARGV[at], ARGV[at + 3], ARGV[at + 4]
-        local field, n = 'h' .. member, 2 * i
-        fields[i], placed[n - 1], placed[n] = field, fresh, member
-        n = 2 * n
-        beside[n - 3], beside[n - 2], beside[n - 1] = field, header, 'b' .. member
-        beside[n] = ARGV[at + 2]
+        local member, text, limit, ttl = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+        local field, its = 'h' .. member, header
+        fields[i], placed[2 * i - 1], placed[2 * i] = field, fresh, member
         if limit ~= '' or ttl ~= '' then
-            beside[n - 2] = string.format('%d,%s,%s,1', now, limit,
+            its = string.format('%d,%s,%s,1', now, limit,
                 ttl ~= '' and string.format('%d', now + ttl) or '')
+        end
+        if #text < field_from then
+            beside[n + 1], beside[n + 2], n = field, its .. '\0' .. text, n + 2
+        else
+            beside[n + 1], beside[n + 2], beside[n + 3] = field, its, 'b' .. member
+            beside[n + 4], n = text, n + 4
         end
     end
     local are_new = true

@@ -1,6 +1,6 @@
 -- GIVES retried_read
 -- TAKES prepare, why, slot, body, max_retries
--- USES now, REST, SCHEDULE, split, join, history_add
+-- USES now, REST, SCHEDULE, split, join, history_add, stored_of
 
 -- Settling the answers of an ordinary call that are not simply done: done after a retry, and
 -- retries that rest.  All is read before the call writes anything.
@@ -8,15 +8,6 @@
 -- Order of writes: what is kept of the tries, and the rests (write); the caller's answers that are
 -- done; these claims (remove); the caller's bodies; the reasons and the counter (finish).  What
 -- comes after the first of these is tried before.
-
--- What `names` have in a hash, by the name.
-local function stored_of(key, names)
-    local stored = {}
-    for i, text in ipairs(#names > 0 and redis.call('HMGET', key, unpack(names)) or {}) do
-        stored[names[i]] = text or nil
-    end
-    return stored
-end
 
 -- Those of the answers from a place in ARGV on whose claims exist, with their scores and attempts,
 -- and a result for each.  nil: there are others, or two of one message.
@@ -92,7 +83,8 @@ local function take_done(its, it, header, ended)
         its.reasons[#its.reasons + 1] = 'R' .. it.member
     end
     if header then
-        ended[#ended + 1], ended[#ended + 2] = 'h' .. it.member, 'b' .. it.member
+        ended[#ended + 1] = 'h' .. it.member
+        ended[#ended + 1] = not string.find(header, '\0', 1, true) and 'b' .. it.member or nil
     end
 end
 
@@ -117,7 +109,8 @@ local function retried_read(from, seen, ended)
         its.entries[i] = it.entry
         if not it.is_done and it.attempts - it.attempts % 2 < 2 * tonumber(limit) then
             take_retry(its, it, tried_by['R' .. it.member])
-        elseif it.is_done and not (header and string.find(header, ',%d*[02-9]$')) then
+        elseif it.is_done and (not header
+            or (string.match(header, '^%d+,[%d/]*,%d*,(%d+)') or '1') == '1') then
             take_done(its, it, header, ended)
         else
             return nil

@@ -1,6 +1,6 @@
 -- GIVES stored_header, stored_body, stored_reason, add_stored
 -- TAKES why, body, oldest
--- USES split, decode, is_whole, whole_read, whole_header, LOST, history_of
+-- USES split, decode, is_whole, whole_read, whole_header, header_cut, LOST, history_of
 
 -- The data stored for a message: of a dead letter in `why`, of those that are whole in themselves,
 -- of all others of layout keyed in `body`, inline nothing; and why it failed last.
@@ -13,7 +13,7 @@ local function stored_header(state, name, member, score)
     elseif is_whole(member) then
         return whole_header(whole_read(member), state == 'w' and split(score) or decode(name))
     end
-    return redis.call('HGET', body, 'h' .. member) or ''
+    return (header_cut(redis.call('HGET', body, 'h' .. member) or ''))
 end
 
 local function stored_body(state, name, member)
@@ -24,7 +24,9 @@ local function stored_body(state, name, member)
     elseif is_whole(member) then
         return whole_read(member).text
     end
-    return redis.call('HGET', body, 'b' .. member) or ''
+    local header, bytes = unpack(redis.call('HMGET', body, 'h' .. member, 'b' .. member))
+    local _, joined = header_cut(header or '')
+    return joined or bytes or ''
 end
 
 -- And its history (lib/reason.lua), which a suspect always has.

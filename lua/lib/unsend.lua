@@ -13,6 +13,9 @@ local function unsend(results, headers, failure)
             added[#added + 1] = member
             if headers and headers[i] then
                 kept[#kept + 1], kept[#kept + 2] = 'h' .. member, headers[i]
+                if string.find(headers[i], '\0', 1, true) then
+                    bodies[#bodies + 1] = 'b' .. member
+                end
             else
                 bodies[#bodies + 1], bodies[#bodies + 2] = 'h' .. member, 'b' .. member
             end

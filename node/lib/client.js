@@ -2,6 +2,7 @@
 'use strict';
 const { EventEmitter } = require('node:events');
 const { native, closed } = require('./native.js');
+const { objects } = require('./record.js');
 const values = require('./values.js');
 
 const LEVELS = ['', 'error', 'warn', 'info', 'debug', 'trace'];
@@ -37,31 +38,34 @@ class Client extends EventEmitter {
         super();
         const given = typeof redis === 'object' && redis !== null ? redis : { redis, ...values.object(options, 'options') };
         values.text(given.redis, 'redis');
-        this._options = values.pairs(given);
+        this._options = values.pairs({ ...given, pollEvents: true });
         this._topics = {};
     }
 
     _open() {
         return this._closing ? Promise.reject(closed('client')) : once(this, '_opening', async () => {
-            this._handle = await native.clientNew(this._options);
+            this._handle = await native.call('client_new', this._options);
             native.watch(this._handle, () => this._takeEvents());
-            native.hold(this._handle, false);
-            native.listen(this._handle, true);
+            native.listen(this._handle, true, false);
             return this._handle;
         });
     }
 
     _takeEvents() {
-        for (const event of this._handle && !this._closing ? native.clientPoll(this._handle) : []) {
+        for (const event of this._handle && !this._closing ? objects('event', native.clientPoll(this._handle)) : []) {
             event.level = LEVELS[event.level];
             emit(this, 'event', event);
             this._sources.get(event.topic)?._event(event);
         }
     }
 
-    async _call(kind, { topic, text, note, flag, which = [], filter = [], message = [], schedule = [], options } = {}) {
-        const handle = await this._open();
-        return native.call(handle, kind, topic, text, note, flag, which, filter, message, schedule, options);
+    // Call the function of the library whose name this is.
+    async _call(name, ...words) {
+        return native.call(name, await this._open(), ...words);
+    }
+    // The same, and what it shows: structs as objects.
+    async _ask(struct, name, ...words) {
+        return (await this._call(name, ...words)).flatMap((buffer) => objects(struct, buffer));
     }
 
     // Create the topic with these options, or without any one of the default kind if there is none.
@@ -73,13 +77,13 @@ class Client extends EventEmitter {
 
     async _create(topic, options) {
         if (options === undefined) {
-            const found = await this._call('exists', { topic }).catch((failure) => failure);
+            const found = await this._call('topic_get', topic).catch((failure) => failure);
             if (found?.code !== 'NO_TOPIC') {
                 return found && Promise.reject(found);
             }
         }
         const shared = options?.type !== 'fifo';
-        return this._call('create', { topic, options: values.topicPairs({ shared, ...values.object(options, 'topic') }) });
+        return this._call('topic_create', values.topicPairs({ shared, ...values.object(options, 'topic') }), topic);
     }
 
     async waitUntilReady() {
@@ -92,19 +96,17 @@ class Client extends EventEmitter {
         return new Limit(this, most);
     }
 
-    // The health of this process: smq_health of slotmq/health.h.
-    health() {
-        return this._call('health');
+    async health() {
+        return (await this._ask('health', 'client_health'))[0];
     }
 
-    // What it has done: smq_metrics of slotmq/metrics.h.
-    metrics() {
-        return this._call('metrics');
+    async metrics() {
+        return (await this._ask('metrics', 'client_metrics'))[0];
     }
 
     // The same as Prometheus text, with the stats of the topics 'a,b', or '*'.
     metricsText(topics) {
-        return this._call('metricsText', { text: topics });
+        return this._call('metrics_text', topics);
     }
 
     // After the queues, workers and consumers that use it.
@@ -124,13 +126,13 @@ class Limit {
         if (client !== this._client) {
             values.refuse('a limit', 'of the client that is the connection', 'of another one');
         }
-        return once(this, '_opening', async () => (this._handle = native.limitNew(await client._open(), this._most)));
+        return once(this, '_opening', async () => (this._handle = await client._call('limit_new', this._most)));
     }
 
     // Change it; 0: no more jobs begin until it is changed again.
     async set(most) {
         this._most = values.whole(most, 'a limit');
-        await (this._handle && native.setMost(this._handle, this._most, true));
+        await (this._opening && native.call('limit_set', await this._opening, this._most));
     }
 }
 

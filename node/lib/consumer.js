@@ -7,8 +7,6 @@ const AT_ONCE = 64;
 // Jobs that nobody has answered and nobody can answer any more are retried.
 const dropped = new FinalizationRegistry(({ source, place }) => source._answer([place], 'retry', -1, 'dropped without an answer'));
 
-// new Consumer(name, options): the options of a consumer in docs/CONFIGURATION.md in camelCase, and connection, topic,
-// limit, signal.
 class Consumer extends Source {
     #ready = [];
     #waiting = [];

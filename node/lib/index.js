@@ -7,5 +7,9 @@ const { Worker, UnrecoverableError } = require('./worker.js');
 const { Consumer } = require('./consumer.js');
 const { Job, StoredJob } = require('./job.js');
 
-module.exports = { Client, Limit, Queue, Worker, Consumer, Job, StoredJob, UnrecoverableError, ...errors,
-    version: native.version };
+const { SlotmqError, UsageError, RetryError, UnknownError, LostError, FatalError } = errors;
+const { version } = native;
+
+// Names alone, so that ES modules can import each of them.
+module.exports = { Client, Limit, Queue, Worker, Consumer, Job, StoredJob, UnrecoverableError, SlotmqError, UsageError, RetryError,
+    UnknownError, LostError, FatalError, version };

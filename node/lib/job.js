@@ -1,11 +1,10 @@
 // job.js - a job that a worker or consumer has, and one that is stored.
 'use strict';
 const { errors } = require('./native.js');
+const { Records, SHAPES } = require('./record.js');
 const values = require('./values.js');
 
-// What the addon writes of each delivery, in this order (src/consumer.c).
-const [PLACE, SLOT, ATTEMPT, RETRIES_LEFT, PRIORITY, DUE_AT, SENT_AT, REDELIVERED, BASE, BODY, KEY, ID, TOKEN, HEADERS, FACTS] =
-    Array(15).keys();
+const FIELDS = SHAPES.message_info;
 const VERDICTS = { done: 1, reject: 2, release: 3, retry: 5 };
 const BACKOFF = -1;
 const STATES = { waiting: 1, claimed: 2, resting: 4, dead: 8 };
@@ -20,40 +19,34 @@ function parsed(id, body) {
 
 // It has one answer: done(), retry(), reject() or release().  A worker answers by itself.
 class Job {
-    #facts;
-    #bytes;
-    #at;
+    #records;
+    #index;
     #data;
     #controller;
     #answered = false;
 
-    constructor(source, facts, bytes, at) {
+    constructor(source, records, index, place) {
         this._source = source;
-        this.#facts = facts;
-        this.#bytes = bytes;
-        this.#at = at;
+        this.#records = records;
+        this.#index = index;
+        this._place = place;
     }
 
     // All of a poll.
-    static _all(source, buffer) {
-        const facts = new Float64Array(buffer, 0, new Float64Array(buffer, 0, FACTS)[BASE] / 8);
-        const bytes = Buffer.from(buffer);
-        return Array.from({ length: facts.length / FACTS }, (_, index) => new Job(source, facts, bytes, index * FACTS));
+    static _all(source, buffer, places) {
+        const records = new Records(buffer);
+        return Array.from({ length: records.length }, (_, index) => new Job(source, records, index, places[index]));
     }
 
-    #part(part) {
-        let begin = this.#facts[this.#at + BASE];
-        for (let one = BODY; one < part; one++) {
-            begin += this.#facts[this.#at + one];
+    static {
+        for (const name of ['slot', 'attempt', 'retriesLeft', 'redelivered', 'priority', 'token', 'headers']) {
+            const read = FIELDS[name];
+            Object.defineProperty(Job.prototype, name, { get() { return read(this.#records, this.#index); } });
         }
-        return this.#bytes.subarray(begin, begin + this.#facts[this.#at + part]);
     }
 
     get answered() {
         return this.#answered;
-    }
-    get _place() {
-        return this.#facts[this.#at + PLACE];
     }
     // Its place, for its one answer.
     _take() {
@@ -63,56 +56,27 @@ class Job {
     }
     // The bytes that were sent.
     get body() {
-        return Buffer.from(this.#part(BODY));
+        return Buffer.from(FIELDS.body(this.#records, this.#index));
     }
     // What was sent as JSON.
     get data() {
-        this.#data ??= { value: parsed(this.id, this.#part(BODY)) };
+        this.#data ??= { value: parsed(this.id, FIELDS.body(this.#records, this.#index)) };
         return this.#data.value;
     }
     get queueName() {
         return this._source.name;
     }
     get id() {
-        return this.#part(ID).toString();
+        return FIELDS.id(this.#records, this.#index).toString();
     }
     get key() {
-        return this.#part(KEY).toString();
-    }
-    get slot() {
-        return this.#facts[this.#at + SLOT];
-    }
-    // 1 is the first.
-    get attempt() {
-        return this.#facts[this.#at + ATTEMPT];
-    }
-    get retriesLeft() {
-        return this.#facts[this.#at + RETRIES_LEFT];
-    }
-    get redelivered() {
-        return this.#facts[this.#at + REDELIVERED] !== 0;
-    }
-    get priority() {
-        return this.#facts[this.#at + PRIORITY];
+        return FIELDS.key(this.#records, this.#index).toString();
     }
     get dueAt() {
-        return this.#facts[this.#at + DUE_AT];
+        return FIELDS.dueAtMs(this.#records, this.#index);
     }
     get sentAt() {
-        return this.#facts[this.#at + SENT_AT];
-    }
-    // Of the owner of its slot, of which a newer one is larger; '' in a shared topic.
-    get token() {
-        return this.#part(TOKEN).toString();
-    }
-    get headers() {
-        const found = {}, part = this.#part(HEADERS);
-        for (let at = 0; at < part.length;) {
-            const name = at + 8, value = name + part.readUInt32LE(at), end = value + part.readUInt32LE(at + 4);
-            found[part.toString('utf8', name, value)] = Buffer.from(part.subarray(value, end));
-            at = end;
-        }
-        return found;
+        return FIELDS.sentAtMs(this.#records, this.#index);
     }
     // Aborted when the job belongs to another consumer, or its time is over.
     get signal() {

@@ -3,11 +3,13 @@
 const { native, closed, errors } = require('./native.js');
 const { connect, disconnect, once } = require('./client.js');
 const { StoredJob, STATES } = require('./job.js');
+const { Records, SHAPES, ordered } = require('./record.js');
 const values = require('./values.js');
 
 const PAGE = 100;
-const FACTS = 3;
 const CHANGES = ['same', 'made', 'changed', 'restarted'];
+const RECEIPT = SHAPES.receipt;
+const ID = 2; // its place in the words of a message
 const MISSED = { one: 1, none: 2 };
 
 // A send ends once, with an error or a receipt.
@@ -22,6 +24,26 @@ class Sending {
     }
 }
 
+// Methods that only call a function of the library, and resolve to its result.
+const CALLS = {
+    pause: () => ['topic_pause'], // no worker takes jobs from it, until resume()
+    resume: () => ['topic_resume'],
+    requeueDead: (filter) => ['dead_requeue', filterOf(filter)], // resolves to how many
+    clean: (states, filter) => ['topic_purge', filterOf({ ...values.object(filter, 'a filter'), states })], // for ever
+    remove: (id, { key } = {}) => ['message_remove', which(id, key)],
+    rank: (id, { key } = {}) => ['message_rank', which(id, key)], // how many waiting jobs come before it
+    // Give a waiting job another priority, delay or dueAt.
+    reschedule(id, given) {
+        const { key, ...place } = values.object(given, 'a place');
+        return ['message_reschedule', which(id, key), values.message('', place)];
+    },
+    obliterate: ({ force = false } = {}) => ['topic_delete', Number(force)], // without `force` it must be empty
+    removeJobScheduler: (id) => ['schedule_remove', values.text(id, 'id')],
+    pauseJobScheduler: (id, note) => ['schedule_pause', values.text(id, 'id'), note],
+    resumeJobScheduler: (id) => ['schedule_resume', values.text(id, 'id')],
+    runJobScheduler: (id) => ['schedule_run', values.text(id, 'id')],
+};
+
 class Queue {
     #topic;
     #defaults;
@@ -32,16 +54,12 @@ class Queue {
     #waiting = []; // for a connection, or for room
     #onIdle;
 
-    // The options of a producer in docs/CONFIGURATION.md in camelCase, and:
-    //   connection         a Client, or 'host:port,...', or {redis, ...options of a client}
-    //   topic              options with which it is created; false: it is not created
-    //   defaultJobOptions  of each job
     constructor(name, given) {
         const { connection, topic, defaultJobOptions, ...options } = values.object(given, 'options of a queue');
         this.name = values.text(name, 'the name of a queue');
         this.#topic = topic;
         this.#defaults = defaultJobOptions;
-        this.#options = values.pairs(options);
+        this.#options = values.pairs({ ...options, pollReceipts: true });
         this.client = connect(connection);
     }
 
@@ -52,12 +70,10 @@ class Queue {
 
     #open() {
         return this._closing ? Promise.reject(closed('queue')) : once(this, '_opening', async () => {
-            const client = await this.client._open();
             await this.client._ensure(this.name, this.#topic);
-            this.#producer = native.producerNew(client, this.#options);
+            this.#producer = await this.client._call('producer_new', this.#options);
             native.watch(this.#producer, () => this.#take());
-            native.hold(this.#producer, false);
-            native.listen(this.#producer, true);
+            native.listen(this.#producer, true, false);
         });
     }
 
@@ -152,13 +168,14 @@ class Queue {
 
     #take() {
         try {
-            const [facts, ids, failures] = native.producerPoll(this.#producer);
-            const made = ids.split('\n');
-            for (let index = 0; index < facts.length / FACTS; index++) {
-                const [number, merged, slot] = facts.subarray(index * FACTS, index * FACTS + FACTS);
+            const receipts = new Records(native.producerPoll(this.#producer));
+            for (let index = 0; index < receipts.length; index++) {
+                const number = RECEIPT.user(receipts, index), status = RECEIPT.status(receipts, index);
                 const sending = this.#pending.get(number);
+                const id = RECEIPT.id(receipts, index) || sending.words[ID];
                 this.#pending.delete(number);
-                sending.end(failures[index], { id: made[index] || sending.words[2], merged: merged !== 0, slot });
+                sending.end(status === 0 ? undefined : native.error(status, RECEIPT.text(receipts, index)),
+                    { id, merged: RECEIPT.merged(receipts, index), slot: RECEIPT.slot(receipts, index) });
             }
             this.#beginWaiting();
         } catch (failure) {
@@ -169,7 +186,7 @@ class Queue {
     #checkIdle() {
         const isIdle = this.#pending.size === 0;
         if (this.#producer) {
-            native.hold(this.#producer, !isIdle);
+            native.listen(this.#producer, true, !isIdle);
         }
         if (isIdle && this.#waiting.length === 0) {
             this.#onIdle?.();
@@ -204,27 +221,34 @@ class Queue {
 
     // === The queue ===
 
-    async #call(kind, words) {
+    static {
+        for (const [method, words] of Object.entries(CALLS)) {
+            Queue.prototype[method] = function call(...given) {
+                return this.#call(...words(...given));
+            };
+        }
+    }
+
+    async #ready() {
         if (this._closing) {
             throw closed('queue');
         }
         await this.client._ensure(this.name, this.#topic);
-        return this.client._call(kind, { topic: this.name, ...words });
+    }
+    async #call(name, ...words) {
+        await this.#ready();
+        return this.client._call(name, this.name, ...words);
+    }
+    async #ask(struct, name, ...words) {
+        await this.#ready();
+        return this.client._ask(struct, name, this.name, ...words);
     }
 
-    // No worker takes jobs from it, until resume().
-    pause() {
-        return this.#call('pause');
-    }
-    resume() {
-        return this.#call('resume');
-    }
     async isPaused() {
         return (await this.stats()).slotsPaused > 0;
     }
-    // smq_stats of slotmq/admin.h.
-    stats() {
-        return this.#call('stats');
+    async stats() {
+        return (await this.#ask('stats', 'topic_stats'))[0];
     }
     // By the words of BullMQ; jobs that rest after a failure are delayed.
     async getJobCounts() {
@@ -238,7 +262,7 @@ class Queue {
         const { states = 'waiting', limit = Infinity, ...filter } = values.object(wanted, 'a filter');
         for (let left = limit, cursor; left > 0;) {
             const size = Math.min(PAGE, left);
-            const page = await this.#call('messages', { filter: filterOf({ states, limit: size, ...filter }, cursor) });
+            const page = await this.#ask('message_info', 'message_each', filterOf({ states, limit: size, ...filter }, cursor));
             yield* page.map((info) => new StoredJob(info));
             left = page.length < size ? 0 : left - size;
             cursor = page.at(-1)?.cursor;
@@ -251,39 +275,15 @@ class Queue {
         }
         return found;
     }
-    // Resolves to how many.
-    requeueDead(filter) {
-        return this.#call('requeue', { filter: filterOf(filter) });
-    }
-    // Delete jobs for ever that are 'waiting', 'resting' or 'dead'.
-    clean(states, filter) {
-        return this.#call('purge', { filter: filterOf({ ...values.object(filter, 'a filter'), states }) });
-    }
     // undefined: there is none.  `key`: if it was sent with one.
     async getJob(id, { key } = {}) {
-        const found = await this.#call('get', { which: which(id, key) }).catch(without('NO_MESSAGE'));
+        const found = await this.#ask('message_info', 'message_get', which(id, key)).catch(without('NO_MESSAGE'));
         return found && new StoredJob(found[0]);
     }
-    remove(id, { key } = {}) {
-        return this.#call('remove', { which: which(id, key) });
-    }
-    // How many waiting jobs come before it.
-    rank(id, { key } = {}) {
-        return this.#call('rank', { which: which(id, key) });
-    }
-    // Give a waiting job another priority, delay or dueAt.
-    reschedule(id, given) {
-        const { key, ...place } = values.object(given, 'a place');
-        return this.#call('reschedule', { which: which(id, key), message: values.message('', place) });
-    }
-    // Change options of the topic.
-    alter(options) {
+    async alter(options) {
         const pairs = values.topicPairs(options);
-        return this.#call('alter', { options: pairs, text: pairs.filter((_, index) => index % 2 === 0).join(',') });
-    }
-    // Delete the topic; without `force` it must be empty.
-    obliterate({ force = false } = {}) {
-        return this.#call('delete', { flag: force });
+        await this.#ready();
+        await this.client._call('topic_alter', pairs, this.name, pairs.filter((_, index) => index % 2 === 0).join(','));
     }
 
     // === Schedules ===
@@ -292,30 +292,16 @@ class Queue {
     // startDate, endDate, limit, and missed: 'one' or 'none'.  Resolves to 'made', 'same', 'changed' or 'restarted'.
     async upsertJobScheduler(id, repeat, job) {
         const { body = null, ...options } = values.object(job, 'a job');
-        const words = { text: values.text(id, 'id'), schedule: schedule(repeat), message: values.message(body, options) };
-        return CHANGES[await this.#call('schedulePut', words)];
+        const words = schedule(repeat, values.message(body, options));
+        return CHANGES[await this.#call('schedule_put', values.text(id, 'id'), words)];
     }
     // undefined: there is none.
     async getJobScheduler(id) {
-        const found = await this.#call('scheduleGet', { text: values.text(id, 'id') }).catch(without('NO_SCHEDULE'));
-        return found && scheduler(...found);
+        const found = await this.#ask('schedule_info', 'schedule_get', values.text(id, 'id')).catch(without('NO_SCHEDULE'));
+        return found && scheduler(found[0]);
     }
     async getJobSchedulers() {
-        const found = await this.#call('schedules');
-        return found.filter((_, at) => at % 2 === 0).map((known, index) => scheduler(known, found[2 * index + 1]));
-    }
-    removeJobScheduler(id) {
-        return this.#call('scheduleRemove', { text: values.text(id, 'id') });
-    }
-    pauseJobScheduler(id, note) {
-        return this.#call('schedulePause', { text: values.text(id, 'id'), note });
-    }
-    resumeJobScheduler(id) {
-        return this.#call('scheduleResume', { text: values.text(id, 'id') });
-    }
-    // Store its job now.
-    runJobScheduler(id) {
-        return this.#call('scheduleRun', { text: values.text(id, 'id') });
+        return (await this.#ask('schedule_info', 'schedule_each')).map(scheduler);
     }
 }
 
@@ -325,19 +311,23 @@ const without = (code) => (failure) => {
     }
 };
 
-const which = (id, key) => [values.bytes(key, 'key'), values.bytes(id, 'id')];
+const which = (id, key) => ordered('message_ref', { key: values.bytes(key, 'key'), id: values.bytes(id, 'id') });
 
 function filterOf({ states = [], contains, reason, limit } = {}, cursor = undefined) {
     const found = [states].flat().map((one) => STATES[one] ?? values.refuse('states', Object.keys(STATES).join(', '), one));
-    return [found.reduce((sum, one) => sum | one, 0), contains, reason, values.whole(limit, 'limit'), cursor];
+    const bits = found.reduce((sum, one) => sum | one, 0);
+    return ordered('filter', { states: bits, contains, reason, limit: values.whole(limit, 'limit'), cursor });
 }
 
-function schedule({ pattern, tz, every, startDate, endDate, limit, missed = 'one' }) {
-    return [pattern, tz, values.whole(every, 'every'), values.moment(startDate, 'startDate'), values.moment(endDate, 'endDate'),
-        values.whole(limit, 'limit'), MISSED[missed] ?? values.refuse('missed', 'one or none', missed)];
+function schedule({ pattern, tz, every, startDate, endDate, limit, missed = 'one' }, message) {
+    return ordered('schedule', {
+        cron: pattern, zone: tz, everyMs: values.whole(every, 'every'), startAtMs: values.moment(startDate, 'startDate'),
+        endAtMs: values.moment(endDate, 'endDate'), limit: values.whole(limit, 'limit'),
+        missed: MISSED[missed] ?? values.refuse('missed', 'one or none', missed), message,
+    });
 }
 
-function scheduler({ id, topic, nextAtMs: next, lastAtMs: last, ticks, paused, note }, { cron, zone, everyMs, limit }) {
+function scheduler({ id, topic, cron, zone, everyMs, limit, nextAtMs: next, lastAtMs: last, ticks, paused, note }) {
     return { id, topic, pattern: cron, tz: zone, every: everyMs, limit, next, last, ticks, paused, note };
 }
 

@@ -28,7 +28,7 @@ class Source extends EventEmitter {
         const { connection, topic, limit, signal, ...options } = values.object(given, 'options');
         this.name = values.text(name, 'the name of a queue');
         this.#gap = options.maxPollGapMs ?? DEFAULT_GAP_MS;
-        this.#options = { topic, limit, pairs: values.pairs(options) };
+        this.#options = { topic, limit, pairs: values.pairs({ ...options, topic: this.name }) };
         this.client = connect(connection, name);
         this.client._sources.set(name, this);
         this._end = new Promise((resolve) => (this.#finish = resolve));
@@ -44,10 +44,10 @@ class Source extends EventEmitter {
         const { topic, limit, pairs } = this.#options;
         const client = await this.client._open();
         await this.client._ensure(this.name, topic);
-        this._handle = await native.consumerNew(client, this.name, pairs, await limit?._open(this.client));
+        this._handle = await native.call('consumer_new', client, pairs, await limit?._open(this.client));
         native.watch(this._handle, () => this.#wake());
         if (this.#stopping) {
-            native.stop(this._handle);
+            native.call('consumer_stop', this._handle);
         }
         this._plan();
     }
@@ -68,7 +68,7 @@ class Source extends EventEmitter {
             return;
         }
         this.#listening = wanted;
-        native.listen(this._handle, wanted);
+        native.listen(this._handle, wanted, true);
         clearInterval(this.#timer);
         // While it does not listen this keeps its slots, and the process.
         this.#timer = wanted ? undefined : setInterval(() => this.#poll(0), this.#gap / 3);
@@ -85,8 +85,8 @@ class Source extends EventEmitter {
 
     #poll(capacity) {
         try {
-            const buffer = native.consumerPoll(this._handle, capacity);
-            return buffer ? Job._all(this, buffer) : [];
+            const places = new Float64Array(capacity);
+            return Job._all(this, native.consumerPoll(this._handle, places), places);
         } catch (failure) {
             this._abandon(failure.code === 'CLOSED' ? undefined : failure);
             return [];
@@ -122,7 +122,7 @@ class Source extends EventEmitter {
     _stop() {
         this.#stopping = true;
         if (this._handle && !this._isClosed) {
-            native.stop(this._handle);
+            native.call('consumer_stop', this._handle);
             this._plan();
         }
     }

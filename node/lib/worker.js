@@ -23,8 +23,6 @@ function isUnrecoverable(thrown) {
     }
 }
 
-// Events: 'ready', 'active' (job), 'completed' (job, result), 'failed' (job, error), 'dead' ({id, attempt, reason, job,
-// error}), 'lost' (job, error): it belongs to another consumer, 'error' (error), 'closed'.
 class Worker extends Source {
     #handler;
     #concurrency;
@@ -33,8 +31,6 @@ class Worker extends Source {
     #closing = false;
     #wait;
 
-    // `handler`: async (job) => result.  The options of a consumer in docs/CONFIGURATION.md in camelCase, and
-    // concurrency, autorun, connection, topic, limit, signal.
     constructor(name, handler, given) {
         const { concurrency = 1, autorun = true, ...options } = values.object(given, 'options of a worker');
         if (typeof handler !== 'function') {
@@ -57,7 +53,7 @@ class Worker extends Source {
     // 0: no job begins until it is changed again.
     set concurrency(most) {
         this.#concurrency = values.whole(most, 'concurrency');
-        this.waitUntilReady().then(() => this._isClosed || native.setMost(this._handle, most, false)).catch(() => {});
+        this.waitUntilReady().then(() => this._isClosed || native.call('consumer_set_max_in_flight', this._handle, most)).catch(() => {});
         this._plan();
     }
 

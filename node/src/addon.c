@@ -9,14 +9,9 @@ static const struct {
     const char *name;
     napi_callback call;
 } addon_calls[] = {
-    {"clientNew", admin_client_new}, {"clientPoll", admin_client_poll},
-    {"limitNew", admin_limit_new},   {"call", admin_call},
-    {"producerNew", producer_new},   {"send", producer_send},
-    {"producerPoll", producer_poll}, {"consumerNew", consumer_new},
-    {"consumerPoll", consumer_poll}, {"answer", consumer_answer},
-    {"setMost", consumer_set_most},  {"stop", consumer_stop},
-    {"watch", handle_watch},         {"listen", handle_listen},
-    {"hold", handle_hold},           {"wakes", handle_wakes},
+    {"call", call_begin},        {"send", producer_send},       {"producerPoll", producer_poll},
+    {"answer", consumer_answer}, {"watch", handle_watch},       {"consumerPoll", consumer_poll},
+    {"listen", handle_listen},   {"clientPoll", handle_events}, {"wakes", handle_wakes},
     {"close", handle_close},
 };
 
@@ -38,15 +33,21 @@ static napi_value addon_init(napi_env env, napi_callback_info info)
     return NULL;
 }
 
-/* error(status): that of an answer which changed nothing. */
+/* error(status, text) */
 static napi_value addon_error(napi_env env, napi_callback_info info)
 {
-    napi_value argv[1];
-    size_t argc = 1;
+    napi_value argv[2];
+    size_t argc = 2;
     int64_t status = 0;
+    const char *text = NULL;
 
     napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    return value_int(env, argv[0], &status) ? call_error(env, (smq_status) status, "") : NULL;
+    struct arena *arena = &addon_of(env)->arena;
+    napi_value error = value_int(env, argv[0], &status) && value_text(env, argv[1], arena, &text)
+                           ? call_error(env, (smq_status) status, text != NULL ? text : "")
+                           : NULL;
+    arena_reset(arena);
+    return error;
 }
 
 static void addon_add(napi_env env, napi_value exports, const char *name, napi_callback call)
@@ -55,6 +56,23 @@ static void addon_add(napi_env env, napi_value exports, const char *name, napi_c
 
     napi_create_function(env, name, NAPI_AUTO_LENGTH, call, NULL, &function);
     value_set(env, exports, name, function);
+}
+
+/* Of each struct the kinds of its fields, by their names, in their order. */
+static napi_value addon_fields(napi_env env)
+{
+    napi_value all = NULL, kinds = NULL;
+
+    napi_create_object(env, &all);
+    for (const struct record *const *record = records; *record != NULL; record++) {
+        napi_create_object(env, &kinds);
+        for (size_t i = 0; i < (*record)->count; i++) {
+            value_set(env, kinds, (*record)->fields[i].name,
+                      value_of_number(env, (*record)->fields[i].kind));
+        }
+        value_set(env, all, (*record)->name, kinds);
+    }
+    return all;
 }
 
 NAPI_MODULE_INIT()
@@ -75,6 +93,7 @@ NAPI_MODULE_INIT()
     for (size_t i = 0; i < sizeof(addon_calls) / sizeof(addon_calls[0]); i++) {
         addon_add(env, exports, addon_calls[i].name, addon_calls[i].call);
     }
+    value_set(env, exports, "fields", addon_fields(env));
     value_set(env, exports, "version", value_of_text(env, smq_version()));
     return exports;
 }

@@ -20,48 +20,60 @@ struct arena {
 
 void *arena_get(struct arena *arena, size_t size);                   /* never NULL */
 char *arena_copy(struct arena *arena, const void *data, size_t len); /* with a NUL behind it */
-smq_bytes arena_bytes(struct arena *arena, smq_bytes bytes);         /* a copy */
 void arena_reset(struct arena *arena);
 
 /* These throw a TypeError and return false if a value has another type.  undefined and null give
- * NULL, no bytes, 0.  The bytes of a Buffer are used in place, until the call from JavaScript
- * returns. */
+ * NULL, no bytes, 0.  Texts and bytes are copied. */
 bool value_is_none(napi_env env, napi_value value);
 bool value_text(napi_env env, napi_value value, struct arena *arena, const char **out);
 bool value_bytes(napi_env env, napi_value value, struct arena *arena, smq_bytes *out);
 bool value_int(napi_env env, napi_value value, int64_t *out);
 bool value_bool(napi_env env, napi_value value);
-napi_value value_at(napi_env env, napi_value array, uint32_t index);
-/* [body, key, id, priority, delay, dueAt, ttl, maxRetries, [name, value, ...]] */
-bool value_message(napi_env env, napi_value words, struct arena *arena, smq_message *out);
 /* [name, text, ...] as options of the library, for smq_options_free(); NULL: an error was thrown.
  */
 void *value_options(napi_env env, napi_value pairs, smq_option_set set);
 
-/* A row of a table of fields (fields.py), which ends with a row without a name. */
-enum field_kind {
-    FIELD_I32,
-    FIELD_I64,
-    FIELD_U64,
-    FIELD_BOOL,
-    FIELD_TEXT,
-    FIELD_BYTES,
-    FIELD_CHARS,
-    FIELD_U64S
-};
-struct field {
+/* A struct of the library (tables.py). */
+struct record {
     const char *name;
-    enum field_kind kind;
-    size_t offset, size;
+    size_t size, count;
+    const struct field {
+        const char *name;
+        enum field_kind {
+            FIELD_I32,
+            FIELD_I64,
+            FIELD_U64,
+            FIELD_BOOL,
+            FIELD_TEXT,
+            FIELD_CHARS,
+            FIELD_BYTES,
+            FIELD_U64S,
+            FIELD_HEADERS, /* and their count */
+            FIELD_POINTER  /* to a struct; it is only read */
+        } kind;
+        size_t offset, size;
+        size_t within; /* where the pointer to the struct is that has it; 0: the record itself */
+        const struct record *of;
+    } * fields;
 };
+extern const struct record record_event, record_message, record_message_info, record_receipt;
+extern const struct record *const records[]; /* all, and NULL */
 
+/* Read an array of the values of its fields, in their order. */
+bool value_read(napi_env env, napi_value words, const struct record *record, struct arena *arena,
+                void *out);
 napi_value value_of_text(napi_env env, const char *text); /* of NULL: undefined */
-napi_value value_of_bytes(napi_env env, smq_bytes bytes);
 napi_value value_of_number(napi_env env, double number);
-napi_value value_of_record(napi_env env, const struct field *fields, const void *record);
 void value_set(napi_env env, napi_value object, const char *name, napi_value value);
-/* A copy of a struct with what its fields point to.  Thread: any. */
-void *value_keep(struct arena *arena, const struct field *fields, const void *record, size_t size);
+
+/* === Structs to JavaScript (pack.c) ===================================== */
+
+/* Write what lib/record.js reads: the count, of each struct a number for each field, and then their
+ * bytes.  Returns how many; with `out` NULL they are only counted.  Thread: any. */
+size_t pack_records(const struct record *record, const void *const *data, size_t count, char *out);
+/* The same as an ArrayBuffer; of none NULL. */
+napi_value pack_buffer(napi_env env, const struct record *record, const void *const *data,
+                       size_t count);
 
 /* === Handles (handle.c) ================================================= */
 
@@ -78,6 +90,11 @@ struct addon {
 };
 
 enum handle_kind { HANDLE_CLIENT, HANDLE_PRODUCER, HANDLE_CONSUMER, HANDLE_LIMIT };
+/* What the library has for each of them (tables.py). */
+extern const struct handle_calls {
+    int (*fd)(const void *native);
+    void (*free)(void *native); /* on any thread */
+} handle_kinds[];
 
 /* A handle of the library that JavaScript has.  While `calls` is not 0 `native` is not freed. */
 struct handle {
@@ -90,6 +107,7 @@ struct handle {
     bool is_dropped;  /* JavaScript knows it no more */
     struct call *end; /* frees `native` when no call runs */
     enum { POLL_NONE, POLL_OPEN, POLL_CLOSING } poll_state;
+    bool listens;
     uv_poll_t poll;
     napi_ref callback;
     uint64_t wakes;
@@ -101,6 +119,7 @@ struct handle {
 struct addon *addon_of(napi_env env);
 void addon_drop(struct addon *addon);
 napi_value handle_new(struct addon *addon, enum handle_kind kind, void *native);
+void *handle_native(const struct handle *handle); /* of NULL: NULL */
 /* Read arguments, of which the first is a handle.  NULL: an error was thrown, also if it is closed.
  */
 struct handle *handle_get(napi_env env, napi_value value, enum handle_kind kind);
@@ -111,27 +130,71 @@ void handle_end_all(napi_async_cleanup_hook_handle hook, void *arg);
 
 /* === Calls that wait (call.c) =========================================== */
 
+enum { PARAMETERS = 5 };
+
+/* What a call of the library takes (tables.py). */
+struct parameter {
+    enum {
+        PARAMETER_NONE,
+        PARAMETER_HANDLE,
+        PARAMETER_TEXT,
+        PARAMETER_NUMBER,
+        PARAMETER_OPTIONS,
+        PARAMETER_RECORD
+    } kind;
+    int of; /* the kind of the handle, or the set of the options */
+    const struct record *record;
+};
+union argument {
+    struct handle *handle; /* stays until the call has ended; or NULL */
+    const char *text;
+    int64_t number;
+    void *data;
+};
+
+struct call_kind {
+    const char *name;
+    void (*run)(struct call *call); /* on a thread of the pool: sets status, err and the result */
+    napi_value (*result)(napi_env env, struct call *call); /* of SMQ_OK; NULL: undefined */
+    enum handle_kind made;
+    struct parameter parameters[PARAMETERS];
+};
+extern const struct call_kind call_kinds[];
+
+/* A record that a call has found, for JavaScript. */
+struct shown {
+    struct shown *next;
+    size_t size;
+    char *data;
+};
+
 /* A call on a thread of the pool of Node.js, with a promise of its result. */
 struct call {
-    struct handle *handle, *also; /* that stay until it has ended, or NULL */
+    const struct call_kind *kind;
     struct addon *addon;
     napi_async_work work;
     napi_deferred deferred;
-    void (*run)(struct call *call); /* on a thread of the pool: sets status, err */
-    napi_value (*result)(napi_env env, struct call *call); /* of SMQ_OK; NULL: undefined */
+    union argument args[PARAMETERS];
     struct arena arena;
     smq_status status;
     smq_error err;
-    void *data;    /* of its kind */
-    void *options; /* freed with it */
+    /* Its result, of which it has one. */
+    void *made;
+    double number;
+    struct shown *shown, **last;
 };
 
-struct call *call_new(napi_env env, struct handle *handle);
-napi_value call_drop(struct call *call);                  /* it was not begun; NULL */
+struct call *call_new(napi_env env, const struct call_kind *kind);
 napi_value call_prepare(napi_env env, struct call *call); /* its promise */
-napi_value call_begin(napi_env env, struct call *call);   /* its promise; it runs */
 napi_value call_error(napi_env env, smq_status status, const char *text);
 napi_value call_throw(napi_env env, smq_status status, const char *text); /* NULL */
+/* Keep a copy as its result.  Thread: that of the call. */
+void call_show(struct call *call, const struct record *record, const void *data);
+/* Results. */
+napi_value call_shown(napi_env env, struct call *call); /* an array */
+napi_value call_handle(napi_env env, struct call *call);
+napi_value call_number(napi_env env, struct call *call);
+napi_value call_text(napi_env env, struct call *call);
 
 /* === What JavaScript calls ============================================== */
 
@@ -139,21 +202,14 @@ napi_value call_throw(napi_env env, smq_status status, const char *text); /* NUL
 
 ADDON_CALL(handle_watch);
 ADDON_CALL(handle_listen);
-ADDON_CALL(handle_hold);
 ADDON_CALL(handle_wakes);
 ADDON_CALL(handle_close);
-ADDON_CALL(producer_new);
+ADDON_CALL(handle_events);
 ADDON_CALL(producer_send);
 ADDON_CALL(producer_poll);
-ADDON_CALL(consumer_new);
 ADDON_CALL(consumer_poll);
 ADDON_CALL(consumer_answer);
-ADDON_CALL(consumer_stop);
-ADDON_CALL(consumer_set_most);
-ADDON_CALL(admin_client_new);
-ADDON_CALL(admin_client_poll);
-ADDON_CALL(admin_limit_new);
-ADDON_CALL(admin_call);
+ADDON_CALL(call_begin);
 
 /* What was never answered, of a consumer that was freed: it is delivered again. */
 void consumer_release_held(struct handle *handle);

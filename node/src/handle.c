@@ -20,25 +20,6 @@ void addon_drop(struct addon *addon)
     }
 }
 
-/* Thread: any. */
-static void handle_free_native(enum handle_kind kind, void *native)
-{
-    switch (kind) {
-    case HANDLE_CLIENT:
-        smq_client_free(native);
-        break;
-    case HANDLE_PRODUCER:
-        smq_producer_free(native);
-        break;
-    case HANDLE_CONSUMER:
-        smq_consumer_free(native);
-        break;
-    case HANDLE_LIMIT:
-        smq_limit_free(native);
-        break;
-    }
-}
-
 /* Its memory goes when nobody knows it any more. */
 static void handle_settle(struct handle *handle)
 {
@@ -82,6 +63,11 @@ napi_value handle_new(struct addon *addon, enum handle_kind kind, void *native)
     return value;
 }
 
+void *handle_native(const struct handle *handle)
+{
+    return handle != NULL ? handle->native : NULL;
+}
+
 struct handle *handle_get(napi_env env, napi_value value, enum handle_kind kind)
 {
     void *data = NULL;
@@ -106,9 +92,9 @@ struct handle *handle_arg(napi_env env, napi_callback_info info, size_t count, n
 }
 
 /* A handle of any kind, also a closed one. */
-static struct handle *handle_any(napi_env env, napi_callback_info info, napi_value argv[2])
+static struct handle *handle_any(napi_env env, napi_callback_info info, napi_value *argv,
+                                 size_t count)
 {
-    size_t count = 2;
     void *data = NULL;
 
     napi_get_cb_info(env, info, &count, argv, NULL, NULL);
@@ -140,29 +126,15 @@ static void handle_on_readable(uv_poll_t *poll, int status, int events)
     napi_close_handle_scope(env, scope);
 }
 
-static int handle_descriptor(const struct handle *handle)
-{
-    switch (handle->kind) {
-    case HANDLE_CLIENT:
-        return smq_client_fd(handle->native);
-    case HANDLE_PRODUCER:
-        return smq_producer_fd(handle->native);
-    case HANDLE_CONSUMER:
-        return smq_consumer_fd(handle->native);
-    case HANDLE_LIMIT:
-        break;
-    }
-    return -1;
-}
-
 /* watch(handle, callback): the callback takes what comes, once listen() was called. */
 ADDON_CALL(handle_watch)
 {
     napi_value argv[2];
-    struct handle *handle = handle_any(env, info, argv);
+    struct handle *handle = handle_any(env, info, argv, 2);
 
     if (handle != NULL && !handle->closed && handle->poll_state == POLL_NONE &&
-        uv_poll_init(handle->addon->loop, &handle->poll, handle_descriptor(handle)) == 0) {
+        uv_poll_init(handle->addon->loop, &handle->poll,
+                     handle_kinds[handle->kind].fd(handle->native)) == 0) {
         handle->poll.data = handle;
         handle->poll_state = POLL_OPEN;
         napi_create_reference(env, argv[1], 1, &handle->callback);
@@ -170,28 +142,22 @@ ADDON_CALL(handle_watch)
     return NULL;
 }
 
-/* listen(handle, flag) */
+/* listen(handle, listens, holds): `holds`: the process lives as long as it listens. */
 ADDON_CALL(handle_listen)
 {
-    napi_value argv[2];
-    struct handle *handle = handle_any(env, info, argv);
-
-    if (handle != NULL && handle->poll_state == POLL_OPEN && value_bool(env, argv[1])) {
-        uv_poll_start(&handle->poll, UV_READABLE, handle_on_readable);
-    } else if (handle != NULL && handle->poll_state == POLL_OPEN) {
-        uv_poll_stop(&handle->poll);
-    }
-    return NULL;
-}
-
-/* hold(handle, flag): whether the process lives as long as it listens. */
-ADDON_CALL(handle_hold)
-{
-    napi_value argv[2];
-    struct handle *handle = handle_any(env, info, argv);
+    napi_value argv[3];
+    struct handle *handle = handle_any(env, info, argv, 3);
 
     if (handle != NULL && handle->poll_state == POLL_OPEN) {
-        (value_bool(env, argv[1]) ? uv_ref : uv_unref)((uv_handle_t *) &handle->poll);
+        bool listens = value_bool(env, argv[1]);
+
+        if (listens && !handle->listens) {
+            uv_poll_start(&handle->poll, UV_READABLE, handle_on_readable);
+        } else if (!listens && handle->listens) {
+            uv_poll_stop(&handle->poll);
+        }
+        handle->listens = listens;
+        (value_bool(env, argv[2]) ? uv_ref : uv_unref)((uv_handle_t *) &handle->poll);
     }
     return NULL;
 }
@@ -200,9 +166,25 @@ ADDON_CALL(handle_hold)
 ADDON_CALL(handle_wakes)
 {
     napi_value argv[2];
-    const struct handle *handle = handle_any(env, info, argv);
+    const struct handle *handle = handle_any(env, info, argv, 2);
 
     return value_of_number(env, handle != NULL ? (double) handle->wakes : 0);
+}
+
+/* clientPoll(client): records of events; undefined: there is none. */
+ADDON_CALL(handle_events)
+{
+    enum { AT_ONCE = 64 };
+    const smq_event *events[AT_ONCE];
+    napi_value argv[1];
+    size_t count = 0;
+    const struct handle *client = handle_arg(env, info, 1, argv, HANDLE_CLIENT);
+
+    if (client == NULL) {
+        return NULL;
+    }
+    smq_client_poll_events(client->native, events, AT_ONCE, &count, 0, NULL);
+    return pack_buffer(env, &record_event, (const void *const *) events, count);
 }
 
 /* === Ends =============================================================== */
@@ -232,13 +214,14 @@ static void handle_close_poll(struct handle *handle)
 
 static void handle_run_end(struct call *call)
 {
-    handle_free_native(((struct handle *) call->data)->kind,
-                       ((struct handle *) call->data)->native);
+    const struct handle *handle = call->made;
+
+    handle_kinds[handle->kind].free(handle->native);
 }
 
 static napi_value handle_ended(napi_env env, struct call *call)
 {
-    struct handle *handle = call->data;
+    struct handle *handle = call->made;
 
     (void) env;
     handle->native = NULL;
@@ -247,6 +230,8 @@ static napi_value handle_ended(napi_env env, struct call *call)
     handle_settle(handle);
     return NULL;
 }
+
+static const struct call_kind handle_end = {.run = handle_run_end, .result = handle_ended};
 
 void handle_leave(struct handle *handle)
 {
@@ -259,7 +244,7 @@ void handle_leave(struct handle *handle)
 ADDON_CALL(handle_close)
 {
     napi_value argv[2];
-    struct handle *handle = handle_any(env, info, argv);
+    struct handle *handle = handle_any(env, info, argv, 2);
 
     if (handle == NULL || handle->closed) {
         return NULL;
@@ -268,10 +253,8 @@ ADDON_CALL(handle_close)
     if (handle->callback != NULL) {
         napi_delete_reference(env, handle->callback);
     }
-    handle->end = call_new(env, NULL);
-    handle->end->data = handle;
-    handle->end->run = handle_run_end;
-    handle->end->result = handle_ended;
+    handle->end = call_new(env, &handle_end);
+    handle->end->made = handle;
     napi_value promise = call_prepare(env, handle->end);
     handle->calls++;
     handle_leave(handle);
@@ -289,7 +272,7 @@ void handle_end_all(napi_async_cleanup_hook_handle hook, void *arg)
         next = LIST_NEXT(handle, entry);
         handle_close_poll(handle);
         addon->closing += handle->poll_state != POLL_NONE;
-        handle_free_native(handle->kind, handle->native);
+        handle_kinds[handle->kind].free(handle->native);
         handle->native = NULL;
         consumer_release_held(handle);
         handle_settle(handle);

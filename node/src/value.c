@@ -43,12 +43,6 @@ char *arena_copy(struct arena *arena, const void *data, size_t len)
     return copy;
 }
 
-smq_bytes arena_bytes(struct arena *arena, smq_bytes bytes)
-{
-    return bytes.data != NULL ? (smq_bytes){arena_copy(arena, bytes.data, bytes.len), bytes.len}
-                              : bytes;
-}
-
 void arena_reset(struct arena *arena)
 {
     while (arena->blocks != NULL) {
@@ -119,7 +113,7 @@ bool value_bytes(napi_env env, napi_value value, struct arena *arena, smq_bytes 
     if (!is_view || napi_get_buffer_info(env, value, &data, &out->len) != napi_ok) {
         return value_refuse(env, "a text or a Buffer is expected");
     }
-    out->data = data != NULL ? data : "";
+    out->data = arena_copy(arena, data, out->len);
     return true;
 }
 
@@ -138,7 +132,7 @@ bool value_bool(napi_env env, napi_value value)
     return found;
 }
 
-napi_value value_at(napi_env env, napi_value array, uint32_t index)
+static napi_value value_at(napi_env env, napi_value array, uint32_t index)
 {
     napi_value value = NULL;
 
@@ -148,6 +142,7 @@ napi_value value_at(napi_env env, napi_value array, uint32_t index)
     return value;
 }
 
+/* [name, value, ...] */
 static bool value_headers(napi_env env, napi_value pairs, struct arena *arena, smq_message *out)
 {
     uint32_t length = 0;
@@ -165,28 +160,50 @@ static bool value_headers(napi_env env, napi_value pairs, struct arena *arena, s
     return true;
 }
 
-bool value_message(napi_env env, napi_value words, struct arena *arena, smq_message *out)
+static bool value_read_field(napi_env env, napi_value value, const struct field *field,
+                             struct arena *arena, void *out)
 {
-    enum { TEXTS = 3, NUMBERS = 5 };
-    *out = SMQ_MESSAGE(.priority = 0);
-    smq_bytes *texts[TEXTS] = {&out->body, &out->key, &out->id};
-    int64_t max_retries = 0;
-    int64_t *numbers[NUMBERS] = {&out->priority, &out->delay_ms, &out->due_at_ms, &out->ttl_ms,
-                                 &max_retries};
+    void *at = (char *) out + field->offset;
+    int64_t number = 0;
 
-    for (uint32_t i = 0; i < TEXTS; i++) {
-        if (!value_bytes(env, value_at(env, words, i), arena, texts[i])) {
+    switch (field->kind) {
+    case FIELD_I32:
+        if (!value_int(env, value, &number)) {
+            return false;
+        }
+        *(int32_t *) at = (int32_t) number;
+        return true;
+    case FIELD_I64:
+    case FIELD_U64:
+        return value_int(env, value, at);
+    case FIELD_TEXT:
+        return value_text(env, value, arena, at);
+    case FIELD_BYTES:
+        return value_bytes(env, value, arena, at);
+    case FIELD_HEADERS:
+        return value_headers(env, value, arena, out);
+    case FIELD_POINTER:
+        if (value_is_none(env, value)) {
+            return true;
+        }
+        *(void **) at = arena_get(arena, field->of->size);
+        return value_read(env, value, field->of, arena, *(void **) at);
+    default:
+        return true; /* only the library gives them */
+    }
+}
+
+bool value_read(napi_env env, napi_value words, const struct record *record, struct arena *arena,
+                void *out)
+{
+    memset(out, 0, record->size);
+    *(size_t *) out = record->size;
+    for (uint32_t i = 0; i < record->count; i++) {
+        if (!value_read_field(env, value_at(env, words, i), &record->fields[i], arena, out)) {
             return false;
         }
     }
-    for (uint32_t i = 0; i < NUMBERS; i++) {
-        if (!value_int(env, value_at(env, words, TEXTS + i), numbers[i])) {
-            return false;
-        }
-    }
-    out->max_retries = (int32_t) max_retries;
-    napi_value headers = value_at(env, words, TEXTS + NUMBERS);
-    return value_is_none(env, headers) || value_headers(env, headers, arena, out);
+    return true;
 }
 
 void *value_options(napi_env env, napi_value pairs, smq_option_set set)
@@ -226,14 +243,6 @@ napi_value value_of_text(napi_env env, const char *text)
     return value;
 }
 
-napi_value value_of_bytes(napi_env env, smq_bytes bytes)
-{
-    napi_value value = NULL;
-
-    napi_create_buffer_copy(env, bytes.len, bytes.data != NULL ? bytes.data : "", NULL, &value);
-    return value;
-}
-
 napi_value value_of_number(napi_env env, double number)
 {
     napi_value value = NULL;
@@ -245,63 +254,4 @@ napi_value value_of_number(napi_env env, double number)
 void value_set(napi_env env, napi_value object, const char *name, napi_value value)
 {
     napi_set_named_property(env, object, name, value);
-}
-
-static napi_value value_of_field(napi_env env, const struct field *field, const void *at)
-{
-    napi_value value = NULL;
-
-    switch (field->kind) {
-    case FIELD_I32:
-        return value_of_number(env, *(const int32_t *) at);
-    case FIELD_I64:
-        return value_of_number(env, (double) *(const int64_t *) at);
-    case FIELD_U64:
-        return value_of_number(env, (double) *(const uint64_t *) at);
-    case FIELD_TEXT:
-        return value_of_text(env, *(const char *const *) at);
-    case FIELD_BYTES:
-        return value_of_bytes(env, *(const smq_bytes *) at);
-    case FIELD_CHARS:
-        return value_of_text(env, at);
-    case FIELD_BOOL:
-        napi_get_boolean(env, *(const bool *) at, &value);
-        break;
-    case FIELD_U64S:
-        napi_create_array(env, &value);
-        for (uint32_t i = 0; i < field->size / sizeof(uint64_t); i++) {
-            napi_set_element(env, value, i,
-                             value_of_number(env, (double) ((const uint64_t *) at)[i]));
-        }
-        break;
-    }
-    return value;
-}
-
-napi_value value_of_record(napi_env env, const struct field *fields, const void *record)
-{
-    napi_value object = NULL;
-
-    napi_create_object(env, &object);
-    for (; fields->name != NULL; fields++) {
-        value_set(env, object, fields->name,
-                  value_of_field(env, fields, (const char *) record + fields->offset));
-    }
-    return object;
-}
-
-void *value_keep(struct arena *arena, const struct field *fields, const void *record, size_t size)
-{
-    char *copy = arena_copy(arena, record, size);
-
-    for (; fields->name != NULL; fields++) {
-        void *at = copy + fields->offset;
-
-        if (fields->kind == FIELD_TEXT && *(char **) at != NULL) {
-            *(char **) at = arena_copy(arena, *(char **) at, strlen(*(char **) at));
-        } else if (fields->kind == FIELD_BYTES) {
-            *(smq_bytes *) at = arena_bytes(arena, *(smq_bytes *) at);
-        }
-    }
-    return copy;
 }

@@ -1,4 +1,4 @@
-// service.test.js - the example service, whose workers are killed at any time: every mail is sent.
+// service.test.js - the examples: the short one, and the service, whose workers are killed at any time: every mail is sent.
 'use strict';
 const assert = require('node:assert');
 const { spawn } = require('node:child_process');
@@ -17,7 +17,7 @@ const BULLMQ = process.env.SLOTMQ_TEST_BULLMQ; // a folder with node_modules/bul
 function folder(t, linked) {
     const made = fs.mkdtempSync(path.join(os.tmpdir(), 'slotmq-service-'));
     t.after(() => fs.rmSync(made, { recursive: true }));
-    for (const file of ['service.js', 'service-bullmq.js']) {
+    for (const file of ['readme.js', 'service.js', 'service-bullmq.js']) {
         fs.copyFileSync(path.join(EXAMPLE, file), path.join(made, file));
     }
     if (linked) {
@@ -48,6 +48,10 @@ async function end(program, words, env) {
     assert.strictEqual(code, 0, found.said + found.wrong);
     return found.said;
 }
+
+test('the program of README.md handles its job', async (t) => {
+    assert.strictEqual(await end(path.join(folder(t, true), 'readme.js'), [connection], {}), 'two books\n');
+});
 
 test(`${COUNT} mails are sent while ${KILLS} workers are killed`, async (t) => {
     const program = path.join(folder(t, true), 'service.js'), env = { REDIS: connection, QUEUE: unique('mails') };

@@ -238,7 +238,7 @@ test('process.exit() ends at once, whatever is open', async () => {
 });
 
 test('modules of ECMAScript have the same names', async () => {
-    const found = await import('../lib/index.mjs');
+    const found = await import('slotmq');
     assert.deepStrictEqual(Object.keys(found).filter((name) => name !== 'default').sort(), Object.keys(slotmq.slotmq).sort());
     assert.strictEqual(found.Queue, Queue);
 });

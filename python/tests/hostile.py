@@ -302,6 +302,7 @@ class Program:
         self.kept, self.seen, self.wrong = [], set(), []
         self.ends = False  # it has called what may end it
         self.broken = False  # a handler has raised what ends run()
+        self.suspects = False  # what it kept when run() ended may be claimed alone only
         self.error, self.done = None, threading.Event()
         self.client = slotmq.Client(address, name=self.topic)
         self.worker = self.consumer = None
@@ -365,6 +366,7 @@ class Program:
             except RuntimeError as error:
                 if signals or self.ends or isinstance(error.__cause__, (Exception, type(None))):
                     raise
+            self.suspects = self.suspects or bool(self.kept)
             self.answer_kept()  # too late
             self.broken = False
 
@@ -445,7 +447,8 @@ def kept(program):
 
 
 def settle(program, admin):
-    """All that is claimed is kept, or waits for the key of what is kept, and nothing waits that can be had."""
+    """All that is claimed is kept, or waits for the key of what is kept, and nothing waits that can be had.  A suspect
+    that is first cannot be had, nor what is behind it, while anything is kept."""
     topic = admin.topic(program.topic)
 
     def settled():
@@ -454,7 +457,7 @@ def settle(program, admin):
         stats, held = topic.stats(), kept(program)
         if held and program.description["keys"]:
             return stats.claimed >= held
-        return stats.claimed == held and (stats.waiting == 0 or program.ends)
+        return stats.claimed == held and (stats.waiting == 0 or program.ends or held > 0 and program.suspects)
 
     until(settled, program, lambda: f"{said(topic.stats())}, {kept(program)} kept by the application")
 

@@ -21,6 +21,12 @@ def orders(slotmq_server):
         yield client.create("orders", shared=True, max_retries=5)
 
 
+def test_readme(slotmq_server, orders):
+    said = subprocess.run([sys.executable, FOLDER / "readme.py", slotmq_server.address], check=True, capture_output=True)
+    assert said.stdout == b"two books\n"
+    assert orders.stats().done == 1
+
+
 def test_worker(slotmq_server, orders):
     with orders._client.producer() as producer:
         for body in ("too early", "two books"):

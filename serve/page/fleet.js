@@ -165,6 +165,7 @@ export const fleet = {
             heading('Fleet', el('small', {}, `read at ${clock(data.at_ms)}`)),
             facts([
                 ['Root', data.root],
+                ['Nodes in', data.kind === 'redis' ? `Redis, at ${data.server}` : 'ZooKeeper'],
                 ['Identity', data.identity],
                 ['Generation', count(data.generation)],
                 ['Epoch', count(data.epoch)],

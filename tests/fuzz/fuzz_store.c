@@ -200,20 +200,11 @@ static void read_fenced(const struct store_result *result)
     (void) store_fenced_token(&token, result);
 }
 
-static void read_lease(const struct store_result *result)
+static void read_held(const struct store_result *result)
 {
-    struct store_result held = *result;
     struct store_lease_holder holder;
-    struct token token;
-    int64_t remaining, number;
 
-    if (store_lease_read(&token, &remaining, result)) {
-        FUZZ_CHECK(reply_number(&number, result->reply, 1) && number == token.generation);
-        FUZZ_CHECK(reply_number(&number, result->reply, 2) && (uint64_t) number == token.epoch);
-    }
-    held.outcome = STORE_REFUSED;
-    (void) store_lease_read(&token, &remaining, &held);
-    if (store_lease_holder_read(&holder, &held)) {
+    if (store_lease_holder_read(&holder, result)) {
         touch_text(holder.owner);
     }
 }
@@ -277,7 +268,7 @@ static void read_create(const struct store_result *result)
 
 static void read_registry(const struct store_result *result)
 {
-    char cursor[STORE_CURSOR_MAX];
+    char cursor[STORE_DIVIDED_MAX];
     size_t count;
 
     if (store_registry_list_read(cursor, &count, result)) {
@@ -304,12 +295,15 @@ static void read_registry(const struct store_result *result)
 static void read_slot(const struct store_result *result)
 {
     struct store_result refused = *result;
-    char key[SLOT_KEY_MAX];
+    char key[SLOT_KEY_MAX], cursor[STORE_DIVIDED_MAX];
     uint64_t messages;
     bool flag;
 
     (void) store_slot_open_read(&flag, result);
     (void) store_slot_clear_read(&flag, result);
+    if (store_slot_divide_read(cursor, &messages, result)) {
+        touch_text(cursor);
+    }
     (void) store_slot_seal_read(&messages, result);
     refused.outcome = STORE_REFUSED;
     refused.word = "FOREIGN";
@@ -361,7 +355,7 @@ static const struct reader {
     {"find", read_find},         {"page_keyed", read_page_keyed},
     {"rank", read_rank},         {"find_keyed", read_find_keyed},
     {"takeover", read_takeover}, {"fenced", read_fenced},
-    {"lease", read_lease},       {"owner", read_owner},
+    {"held", read_held},         {"owner", read_owner},
     {"bind", read_bind},         {"topic", read_topic},
     {"create", read_create},     {"registry", read_registry},
     {"slot", read_slot},         {"notes", read_notes},

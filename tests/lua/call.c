@@ -84,6 +84,7 @@ static void add_sends(struct args *args, const struct model *model, const struct
     args_add_int(args, call->max_waiting);
     args_add_int(args, call->debounce);
     args_add_int(args, call->dedup);
+    args_add_int(args, call->field_from);
     add_send_id(args, call);
     for (size_t i = 0; i < call->count; i++) {
         char text[MODEL_NAME];
@@ -131,6 +132,7 @@ static void add_ticks(struct args *args, const struct call *call)
     args_add_int(args, call->max_waiting);
     args_add_int(args, call->debounce);
     args_add_int(args, call->dedup);
+    args_add_int(args, call->field_from);
     add_optional(args, call->schedule_ttl);
     for (size_t i = 0; i < call->count; i++) {
         const struct call_schedule *tick = &call->schedules[i];
@@ -165,14 +167,19 @@ static void add_answers(struct args *args, const struct call *call)
     }
 }
 
+bool call_is_whole(const struct call_answer *answer)
+{
+    const char *member = strchr(answer->entry, ':') + 1;
+
+    return member[0] == '!' && (member[1] == 'w' || member[1] == 'e');
+}
+
 bool call_all_whole(const struct call *call)
 {
     size_t done = 0;
 
     while (done < call->count && call->answers[done].op == 'd') {
-        const char *member = strchr(call->answers[done].entry, ':') + 1;
-
-        if (member[0] != '!' || (member[1] != 'w' && member[1] != 'e')) {
+        if (!call_is_whole(&call->answers[done])) {
             return false;
         }
         done++;

@@ -202,6 +202,7 @@ struct call *walk_new_call(struct walk *walk, enum call_kind kind, uint64_t toke
                           .max_waiting = topic->max_waiting,
                           .debounce = topic->debounce,
                           .dedup = topic->dedup,
+                          .field_from = walk_percent(walk, 50) ? 4096 : 0,
                           .skip_failed = topic->skip_failed,
                           .expired_to_dead = topic->expired_to_dead,
                           .strict = topic->strict,

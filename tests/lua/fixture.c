@@ -146,6 +146,7 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const enum fixture_key renew[] = {KEY_PREPARE, KEY_SLOT};
     static const enum fixture_key slot[] = {KEY_SLOT};
     static const enum fixture_key alter[] = {KEY_SLOT, KEY_DONE};
+    static const enum fixture_key divide[] = {KEY_SLOT, KEY_BODY};
     static const enum fixture_key topic[] = {KEY_TOPIC};
     static const enum fixture_key expiring[] = {KEY_EXPIRING};
     static const enum fixture_key schedule[] = {KEY_SLOT, KEY_SCHEDULE};
@@ -156,11 +157,11 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const struct {
         const char *name;
         const enum fixture_key *keys;
-    } known[] = {{"send", send},         {"renew", renew},           {"vacate", slot},
-                 {"rank", send},         {"slot_alter", alter},      {"slot_pause", slot},
-                 {"slot_unseal", slot},  {"topic", topic},           {"lease", topic},
-                 {"tree", topic},        {"owner", renew},           {"slot_bind", slot},
-                 {"expiring", expiring}, {"schedule_put", schedule}, {"schedule_read", schedule},
+    } known[] = {{"send", send},          {"renew", renew},           {"vacate", slot},
+                 {"rank", send},          {"slot_alter", alter},      {"slot_pause", slot},
+                 {"slot_divide", divide}, {"slot_unseal", slot},      {"topic", topic},
+                 {"tree", topic},         {"owner", renew},           {"slot_bind", slot},
+                 {"expiring", expiring},  {"schedule_put", schedule}, {"schedule_read", schedule},
                  {"schedule_tick", tick}};
     const enum fixture_key *found = all;
 

@@ -84,6 +84,7 @@ void round_new_definition(struct round *round)
     definition->dedup = round->model->keyed && round_percent(round, round->whole ? 20 : 35)
                             ? 1 + (int64_t) round_chance(round, 200)
                             : 0;
+    definition->field_from = round_percent(round, 40) ? 0 : 1 + (int64_t) round_chance(round, 6);
     definition->skip_failed = round->model->kind == 'f' && round_percent(round, 40);
     definition->expired_to_dead = round_percent(round, 50);
     buf_printf(round->report, "definition %d: retries %d\n", definition->version,

@@ -91,6 +91,7 @@ struct call *round_new_call(struct round *round, enum call_kind kind, uint64_t t
     call->max_waiting = round->definition.max_waiting;
     call->debounce = round->definition.debounce;
     call->dedup = round->definition.dedup;
+    call->field_from = round->definition.field_from;
     call->skip_failed = round->definition.skip_failed;
     call->expired_to_dead = round->definition.expired_to_dead;
     return call;

@@ -46,7 +46,7 @@ struct consumer {
 struct definition {
     int version;
     int32_t max_retries;
-    int64_t max_waiting, debounce, dedup;
+    int64_t max_waiting, debounce, dedup, field_from;
     bool skip_failed, expired_to_dead;
 };
 

@@ -141,8 +141,11 @@ static void inspect_claims(struct model *model, struct buf *reply, int64_t first
     if (noted < 0) {
         buf_printf(reply, " '' 0");
     } else {
-        buf_printf(reply, " %" PRId64 " me %s %d", model->noted_since, model->noted,
-                   attempts_number(model->prepare.item[noted].attempts));
+        const struct model_message *message = &model->prepare.item[noted];
+
+        buf_printf(reply, " %" PRId64 " me %.*s%s %d", model->noted_since,
+                   (int) strcspn(model->noted, ":") + 1, model->noted,
+                   model_members[model_plain(message->member)], attempts_number(message->attempts));
     }
 }
 

@@ -73,6 +73,7 @@ struct model_body {
     int32_t limit;  /* of retries; -1: the topic's */
     int headers;    /* how many of its bytes are headers; 0: it has none */
     int64_t expiry; /* -1: none */
+    bool joined;    /* it stands behind its header; else both have fields of their own */
 };
 
 /* Why a message failed last, and how its last tries ended, the newest first. */
@@ -237,7 +238,7 @@ struct call {
     int caller;     /* consume of a shared slot: which one, from 0 */
     int32_t n, limit, max_retries;
     int32_t max_bytes; /* MODEL_FEW_BYTES, or more than all together */
-    int64_t max_waiting, debounce, dedup;
+    int64_t max_waiting, debounce, dedup, field_from;
     bool skip_failed, expired_to_dead;
     bool repeated; /* an earlier try of an answer may have got through */
     bool rested;   /* consume: the caller knows of rests that may have ended */
@@ -276,7 +277,9 @@ struct call {
     } sends[CALL_ITEMS_MAX];
 };
 
-/* Are all answers of a consume that are done of whole messages, and is there one? */
+/* Is it an answer of a whole message?  Are all answers of a consume that are done, and is there
+ * one? */
+bool call_is_whole(const struct call_answer *answer);
 bool call_all_whole(const struct call *call);
 
 /* The slot is open, and no process owns it. */

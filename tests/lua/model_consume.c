@@ -621,17 +621,26 @@ static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t
 }
 
 /* Beside inline and whole messages nothing is stored.  So an owner's answers are not looked up
- * unless it is unsure itself: when some are gone, each may be one of them. */
+ * unless it is unsure itself: when some are gone, each may be one of them.  An ordinary call looks
+ * up no answers of whole messages. */
 static void blur_results(const struct model *model, struct buf *results, const struct call *call)
 {
-    size_t done = 0, gone = 0;
+    bool all = !model->keyed || (call->dedup == 0 && call_all_whole(call));
+    size_t blurred = 0, gone = 0;
 
-    while (done < call->count && call->answers[done].op == 'd') {
-        gone += results->data[done++] == '0';
+    if (model->shared || call->repeated || !(all || model->ordinary)) {
+        return;
     }
-    if (gone > 0 && gone < done && !model->shared && !call->repeated &&
-        (!model->keyed || (call->dedup == 0 && call_all_whole(call)))) {
-        memset(results->data, 'u', done);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < call->count && call->answers[i].op == 'd'; i++) {
+            bool may_be = all || call_is_whole(&call->answers[i]);
+
+            blurred += pass == 0 && may_be;
+            gone += pass == 0 && may_be && results->data[i] == '0';
+            if (pass == 1 && may_be && gone > 0 && gone < blurred) {
+                results->data[i] = 'u';
+            }
+        }
     }
 }
 

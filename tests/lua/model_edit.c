@@ -257,6 +257,7 @@ static int64_t revive(struct model *model, const struct model_message *message)
     if (model_references(model, message->member) == 0) {
         model->bodies[message->member] = message->body;
         model->bodies[message->member].expiry = -1;
+        model->bodies[message->member].joined = false;
     }
     return model_give_back(model, message, none);
 }

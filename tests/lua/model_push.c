@@ -89,6 +89,7 @@ bool model_push(struct model *model, const struct call *call)
             .first = model->now,
             .limit = call->sends[0].limit,
             .headers = call->sends[0].headers,
+            .joined = model_joins(call, 0),
             .expiry = call->sends[0].ttl < 0 ? -1 : model->now + call->sends[0].ttl};
     }
     message.before = model_place(model, call->sends[0].relative, call->sends[0].when);

@@ -2,6 +2,7 @@
 #include "model_slot.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const int64_t two32 = INT64_C(1) << 32;
 
@@ -98,11 +99,22 @@ static bool keeps_place(const struct model *model, const struct call *call)
     return model->kind == 'f' || (model->kind == 'm' && call->debounce == 0);
 }
 
-/* The last send of what waits gives it all but the time of the first. */
+bool model_joins(const struct call *call, size_t index)
+{
+    char text[MODEL_NAME];
+
+    model_text(text, call->sends[index].text);
+    return (int64_t) strlen(text) < call->field_from;
+}
+
+/* The last send of what waits gives it all but the time of the first.  What has two fields keeps
+ * them. */
 static void keep_body(struct model *model, const struct call *call, size_t index, bool waits)
 {
     struct model_body *body = &model->bodies[call->sends[index].member];
 
+    body->joined = model_joins(call, index) &&
+                   (body->joined || model_references(model, call->sends[index].member) == 0);
     body->first = waits ? body->first : model->now;
     body->text = call->sends[index].text;
     body->limit = call->sends[index].limit;

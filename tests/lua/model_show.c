@@ -56,14 +56,18 @@ static void show_bodies(struct buf *out, const struct model *model)
     buf_printf(out, "body '' ''\n");
     for (int i = 0; i < MODEL_MEMBERS; i++) {
         int references = model_is_whole(i) ? 0 : model_references(model, i);
-        char field[MODEL_NAME + 8];
+        char field[MODEL_NAME + 8], text[MODEL_NAME];
 
         if (references > 0) {
-            snprintf(field, sizeof(field), "body b%s", model_members[i]);
-            show_body(out, field, &model->bodies[i]);
             buf_printf(out, "body h%s ", model_members[i]);
             add_header(out, &model->bodies[i], references);
-            buf_printf(out, "\n");
+            if (model->bodies[i].joined) {
+                model_text(text, model->bodies[i].text);
+                buf_printf(out, "!%s\n", text);
+                continue;
+            }
+            snprintf(field, sizeof(field), "\nbody b%s", model_members[i]);
+            show_body(out, field, &model->bodies[i]);
         }
     }
 }

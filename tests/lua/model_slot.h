@@ -62,6 +62,8 @@ struct model_attempts model_join(struct model_attempts a, struct model_attempts 
 
 /* Entries that refer to the body of a member. */
 int model_references(const struct model *model, int member);
+/* Will a body that is sent stand behind its header, if nothing is stored beside the member? */
+bool model_joins(const struct call *call, size_t index);
 /* Was a message of that id done within the window? */
 bool model_is_in_window(const struct model *model, int member, int64_t dedup);
 bool model_has_expired(const struct model *model, int member, int64_t place);

@@ -28,12 +28,12 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",        "n=",      "last=",     "lease=",  "max=",    "mode=",
-        "bytes=",      "limit=",  "owner=",    "flags=",  "bound=",  "debounce=",
-        "dedup=",      "member=", "contains=", "reason=", "older=",  "bodies=",
-        "definition=", "oldest=", "gen=",      "pauses=", "paused=", "deletes=",
-        "deletion=",   "coord=",  "open=",     "pushed=", "passes=", "id=",
-        "tombstone=",  "caller=", "exact=",    "age=",    "whole=",  "ttl="};
+        "def=",      "n=",      "last=",      "lease=",    "max=",        "mode=",   "bytes=",
+        "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
+        "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
+        "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
+        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age=",    "whole=",
+        "ttl=",      "from="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -119,6 +119,7 @@ static void send_args(struct args *args, const struct words *words)
     args_add(args, option(words, "bound", "0"));
     args_add(args, option(words, "debounce", "0"));
     args_add(args, option(words, "dedup", "0"));
+    args_add(args, option(words, "from", "0"));
     send_id_args(args, option(words, "id", "-.0"));
     add_words(args, words, 1);
 }
@@ -320,6 +321,7 @@ static void tick_args(struct args *args, const struct words *words)
     args_add(args, option(words, "bound", "0"));
     args_add(args, option(words, "debounce", "0"));
     args_add(args, option(words, "dedup", "0"));
+    args_add(args, option(words, "from", "0"));
     args_add(args, option(words, "ttl", ""));
     add_words(args, words, 1);
 }
@@ -352,21 +354,35 @@ static const struct {
     args_fn *add;
     bool def; /* the first argument is the definition stamp */
 } forms[] = {
-    {"send", send_args, true},           {"consume", consume_args, true},
-    {"renew", renew_args, true},         {"takeover", takeover_args, true},
-    {"vacate", vacate_args, true},       {"inspect", inspect_args, true},
-    {"slot_open", open_args, true},      {"slot_seal", seal_args, true},
-    {"slot_unseal", unseal_args, true},  {"slot_clear", clear_args, false},
-    {"slot_read", plain_args, false},    {"slot_remove", plain_args, true},
-    {"slot_forget", plain_args, false},  {"lease", plain_args, false},
-    {"topic", plain_args, false},        {"page", page_args, true},
-    {"edit", edit_args, true},           {"find", find_args, true},
-    {"rank", rank_args, true},           {"slot_alter", alter_args, true},
-    {"slot_pause", pause_args, true},    {"owner", plain_args, false},
-    {"slot_bind", plain_args, true},     {"rights", rights_args, false},
-    {"expiring", plain_args, false},     {"schedule_put", schedule_args, true},
-    {"schedule_read", plain_args, true}, {"schedule_tick", tick_args, true},
+    {"send", send_args, true},
+    {"consume", consume_args, true},
+    {"renew", renew_args, true},
+    {"takeover", takeover_args, true},
+    {"vacate", vacate_args, true},
+    {"inspect", inspect_args, true},
+    {"slot_open", open_args, true},
+    {"slot_seal", seal_args, true},
+    {"slot_unseal", unseal_args, true},
+    {"slot_clear", clear_args, false},
+    {"slot_read", plain_args, false},
+    {"slot_remove", plain_args, true},
+    {"slot_forget", plain_args, false},
+    {"topic", plain_args, false},
+    {"page", page_args, true},
+    {"edit", edit_args, true},
+    {"find", find_args, true},
+    {"rank", rank_args, true},
+    {"slot_alter", alter_args, true},
+    {"slot_pause", pause_args, true},
+    {"owner", plain_args, false},
+    {"slot_bind", plain_args, true},
+    {"rights", rights_args, false},
+    {"expiring", plain_args, false},
+    {"schedule_put", schedule_args, true},
+    {"schedule_read", plain_args, true},
+    {"schedule_tick", tick_args, true},
     {"tree", tree_args, false},
+    {"slot_divide", plain_args, true},
 };
 
 /* --- what is not a script --- */
@@ -413,7 +429,7 @@ static void show_hash(struct fixture *fixture, struct buf *out, enum fixture_key
     for (size_t i = 0; i < reply->elements; i += 2) {
         const char *name = reply->element[i]->str;
 
-        if (name[0] != '\0') {
+        if (name[0] != '\0' && strcmp(name, "life") != 0) { /* that is random */
             buf_add(out, " ", out->len > 0 ? 1 : 0);
             text_format(out, name, reply->element[i]->len);
             buf_add(out, "=", 1);

@@ -496,6 +496,7 @@ static const struct topic_change {
     {{"open m keyed", "send a +0 x '' '' b +9 x '' ''", "takeover 1", "consume 1 n=1",
       "slot_seal 1"},
      "slot_clear 1000"},
+    {{"open m keyed", "send from=9 a +0 x '' ''"}, "slot_divide 0 100"},
     {{"open m keyed"}, "slot_remove"},
     {{"open m keyed", "slot_seal 1", "slot_clear 1000"}, "slot_forget 1 '' 1000 ''"},
     {{"open m keyed"}, "schedule_put s 0 500 500,0,,0, " SCHEDULE},
@@ -541,11 +542,6 @@ static const struct topic_change {
     {{"topic create slots=4 n 0 0 0", "topic ready n", "topic pause n 0 1"},
      "topic repair n slots=4 2 1 3 0 0 1.1.1.0 zk"},
     {{NULL}, "topic repair n slots=4 2 1 3 1 0 0.0.0.0 zk"},
-    {{"topic create slots=4 n 0 0 0", "topic ready n"}, "lease acquire n me 15000"},
-    {{"topic create slots=4 n 0 0 0", "topic ready n", "lease acquire n me 15000"},
-     "lease release n me 15000"},
-    {{"topic create slots=4 n 0 0 0", "topic ready n", "lease acquire n me 15000", "at 500"},
-     "lease acquire n you 15000"},
 };
 
 static const char everything[] =

@@ -104,7 +104,7 @@ static void test_a_message_by_the_servers_clock(void **state)
     freeReplyObject(call(under_test, &script_takeover,
                          SLOT_KEYS " n.1 000000010000000000000001 m fast 16 1000 me fleet"));
     freeReplyObject(call(under_test, &script_send,
-                         "x prepare{x} slot{x} n.1 m wake{x} 0 0 0 me 1 a +0 b +3600000"));
+                         "x prepare{x} slot{x} n.1 m wake{x} 0 0 0 0 me 1 a +0 b +3600000"));
     reply =
         call(under_test, &script_consume,
              SLOT_KEYS " n.1 000000010000000000000001 m wake{x} 10 1000 30000 16 0 0 1 0 0 - - 0");
@@ -125,13 +125,13 @@ static void test_a_full_server_drains(void **state)
 
     freeReplyObject(redisCommand(under_test->redis, "CONFIG SET maxmemory 1"));
     reply = redisCommand(under_test->redis,
-                         "EVALSHA %s 3 x prepare{x} slot{x} n.1 m wake{x} 0 0 0 - 0 c +0",
+                         "EVALSHA %s 3 x prepare{x} slot{x} n.1 m wake{x} 0 0 0 0 - 0 c +0",
                          script_send.sha1);
     assert_int_equal(reply->type, REDIS_REPLY_ERROR);
     assert_true(strncmp(reply->str, "OOM", 3) == 0);
     freeReplyObject(reply);
     reply = redisCommand(under_test->redis,
-                         "EVALSHA %s 3 x prepare{x} slot{x} n.1 m 1 0 0 0 - 0 wake{x} c +0",
+                         "EVALSHA %s 3 x prepare{x} slot{x} n.1 m 1 0 0 0 0 - 0 wake{x} c +0",
                          script_send_groups.sha1);
     assert_int_equal(reply->type, REDIS_REPLY_ERROR);
     assert_true(strncmp(reply->str, "OOM", 3) == 0);
@@ -156,8 +156,7 @@ static const struct script *script_of(const char *name)
 /* "rights" asks for each command that an owner cannot do without. */
 static void test_the_rights_are_those_of_the_scripts(void **state)
 {
-    static const char *const owners[] = {"takeover", "consume", "consume_any",
-                                         "renew",    "vacate",  "lease"};
+    static const char *const owners[] = {"takeover", "consume", "consume_any", "renew", "vacate"};
     static const char begin[] = ".call('";
     const char *rights = script_of("rights")->text;
 

@@ -235,6 +235,32 @@ static void test_the_oldest_claim_is_the_one_that_was_noted(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+#define ID    "0000000003e80000000000000000000a"
+#define TEN   "0123456789"
+#define FIFTY TEN TEN TEN TEN TEN
+#define LONG  FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY
+
+/* Neither the headers nor the body of a whole message are a part of it, and no part of an id is
+ * taken for an id. */
+static void test_the_oldest_claim_is_shown_by_its_key_and_id(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"whole !w/300,,1:k" ID LONG " +0", "OK a"},
+        {"send " LONG " +9 body '' ''", "OK a"},
+        {"at 2000", ""},
+        {"consume 1 n=2 lease=100", NULL},
+        {"renew 1 lease=100 owner=w-1 age=3 oldest=1009c1:" LONG, "OK 2000 ''"},
+        {"inspect", "OK 2000 0 0 2 0 0 '' ''" ENDS("0 2100 '' 1997 w-1  0")},
+        {"renew 1 lease=100 owner=w-1 age=5 oldest=1000c1:!w/300,,1:k" ID LONG, "OK 2000 ''"},
+        {"inspect", "OK 2000 0 0 2 0 0 '' ''" ENDS("0 2100 '' 1995 w-1 1000c1:!1:k" ID " 0")},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_paused_slot(void **state)
 {
     static const struct script_row rows[] = {
@@ -285,6 +311,7 @@ TEST_GROUP(inspect)
         cmocka_unit_test(test_inline_a_priority_tells_no_time),
         cmocka_unit_test(test_claims_whose_leases_have_ended_are_stalled),
         cmocka_unit_test(test_the_oldest_claim_is_the_one_that_was_noted),
+        cmocka_unit_test(test_the_oldest_claim_is_shown_by_its_key_and_id),
         cmocka_unit_test(test_a_paused_slot),
         cmocka_unit_test(test_stale_and_no_topic),
     };

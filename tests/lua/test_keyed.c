@@ -2,6 +2,8 @@
 #include "script_table.h"
 #include "support/group.h"
 
+#include <string.h>
+
 static void test_a_body_lives_as_long_as_its_message(void **state)
 {
     static const struct script_row rows[] = {
@@ -113,6 +115,189 @@ static void test_messages_that_become_one_have_one_reference(void **state)
     };
 
     SCRIPT_TABLE(state, rows);
+}
+
+/* A short body stands behind its header, and is read there. */
+static void test_one_field(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send from=5 id=me.1 a +0 text '' '' b +0 five5 '' '' c +0 '' 3/0 90", "OK aaa"},
+        {"send from=5 id=me.4 d +0 four '' '' d +0 less '' ''", "OK am"},
+        {"send from=5 id=me.6 e +0 e '' ''", "OK a"},
+        {"body", "bb=five5 ha=1000!text hb=1000 hc=1000,3/0,1090,1! hd=1000!less he=1000!e"},
+        {"find c", "OK 1000 000000010000000000000001 me 0 '' w c 1000 '' 1000,3/0,1090,1 ''"},
+        {"page w contains=less",
+         "OK 1000 000000010000000000000001 me 0 '' 0 1000 e d 1000 '' 1000 less"},
+        {"ordinary 1 n=3", "OK 1000 1000 1 '' 1 1000c1:a 0 1000 text 1000c1:b 0 1000 five5 "
+                           "1000c1:c 0 1000,3/0,1090,1 ''"},
+        {"consume 1 n=0", NULL}, /* the same again */
+        {"consume 1 n=2 last=1", NULL},
+        {"ordinary 1 n=0 last=2 done 1000c1:a done 1000c1:b done 1000c2:d", NULL},
+        {"body", "hc=1000,3/0,1090,1! he=1000!e"},
+        {"ordinary 1 n=0 last=2 retry 1000c1:c 5 why retried-done 1000c2:e 0", NULL},
+        {"body", "hc=1000,3/0,1090,1!"},
+        {"at 1090", ""},
+        {"consume 1 n=1 last=2 flags=x", NULL}, /* it has expired */
+        {"dead", "1000d:c@1090~1"},
+        {"why", "1000d:c=expired|t1000:why B1000d:c= H1000d:c=1000,3/0,1090,1"},
+        {"body", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* What is stored in two fields stays so, and a body that becomes long gets a field. */
+static void test_one_field_or_two(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send from=5 a +0 text '' '' b +0 text '' '' c +0 long! '' ''", "OK aaa"},
+        {"send d +0 text '' ''", "OK a"},
+        {"body", "bc=long! bd=text ha=1000!text hb=1000!text hc=1000 hd=1000"},
+        {"at 2000", ""},
+        {"send from=5 a +0 longer '' '' c +0 now '' '' d +0 two '' ''", "OK mmm"},
+        {"send b +0 two '' ''", "OK m"},
+        {"body", "ba=longer bb=two bc=now bd=two ha=1000 hb=1000 hc=1000 hd=1000"},
+        {"ordinary 1 n=9", NULL},
+        {"ordinary 1 n=0 last=1 done 2000c1:a done 2000c1:b done 2000c1:c done 2000c1:d", NULL},
+        {"body", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* The header counts those that share the body, wherever that stands. */
+static void test_one_field_for_several(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send from=5 a +0 one '' ''", "OK a"},
+        {"consume 1", NULL},
+        {"send from=5 a +9 two '' ''", "OK a"},
+        {"body", "ha=1000,,,2!two"},
+        {"ordinary 1 n=0 last=1 done 1000c1:a", "ANY"},
+        {"ordinary 1 n=0 last=1 retried-done 1000c1:a 0", "ANY"},
+        {"consume 1 n=0 last=1 done 1000c1:a", NULL},
+        {"body", "ha=1000!two"},
+        {"at 1009", ""},
+        {"consume 1 last=1", NULL},
+        {"send from=5 a +9 3 '' ''", "OK a"},
+        {"consume 1 n=0 last=2 reject 1009c2:a no", NULL},
+        {"body", "ha=1009!3"},
+        {"edit remove w a", "OK 1"},
+        {"body", ""},
+        {"edit requeue 1009d:a", "OK 1"}, /* in two */
+        {"body", "ba=3 ha=1009"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* A failover has lost claims: what waits, or is claimed again, keeps what is beside it. */
+static const struct script_row lost_claims[] = {
+    {"takeover 1", "OK 0 0 0"},
+    {"send a +0 1 '' '' b +0 2 '' '' c +0 3 '' '' d +0 4 '' ''", "OK aaaa"},
+    {"whole !w,,0:0000000003e80000000000000000000aone +0", "OK a"},
+    {"send from=9 e +0 5 '' ''", "OK a"},
+    {"ordinary 1 n=9", NULL},
+    {"redis ZREM prepare{x} 1000c1:a 1000c1:b", "2"},
+    {"redis ZADD x 1000 a", "1"},
+    {"redis ZADD prepare{x} 31000 1000c0:b", "1"},
+    {"ordinary 1 n=0 last=1 oldest=0 done 1000c1:a done 1000c1:b done 1000c1:c "
+     "done 1000c1:!w,,0:0000000003e80000000000000000000aone done 1000c1:e",
+     "OK 1000 1000 1 00111 1"},
+    {"body", "ba=1 bb=2 bd=4 ha=1000 hb=1000 hd=1000"},
+    {"ordinary 1 n=0 last=1 oldest=0 done 1000c0:b done 1000c1:b", "ANY"},
+    {"ordinary 1 n=0 last=1 oldest=0 done 1000c1:b done 1000c1:a", "OK 1000 1000 1 00 1"},
+    {"body", "ba=1 bb=2 bd=4 ha=1000 hb=1000 hd=1000"},
+    {"field done", "3"},
+};
+
+static void test_claims_that_are_lost_keep_their_bodies(void **state)
+{
+    static const struct script_row rows[] = {{"open t keyed", "OK"}};
+
+    SCRIPT_TABLE(state, rows);
+    SCRIPT_TABLE(state, lost_claims);
+}
+
+/* In a slot of which not all is read to find those that were lost. */
+static void test_claims_that_are_lost_among_many_keep_their_bodies(void **state)
+{
+    static const struct script_row rows[] = {{"open t keyed", "OK"}};
+    static const char many[] = "for i = 1, 10000 do redis.call('ZADD', KEYS[1], 2^44 + 5000, "
+                               "'1000r0:r' .. i) end";
+    struct fixture *fixture = *state;
+
+    SCRIPT_TABLE(state, rows);
+    freeReplyObject(redisCommand(fixture->redis, "EVAL %s 1 prepare{x}", many));
+    SCRIPT_TABLE(state, lost_claims);
+}
+
+/* Versions before 0.3.0 read two fields. */
+static void test_one_field_becomes_two(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"send from=9 a +0 text '' '' b +0 '' '' 9", "OK aa"},
+        {"send c +0 two '' ''", "OK a"},
+        {"slot_divide 0 100 def=n.0", "STALE"},
+        {"slot_divide 0 100 def=m.1", "STALE"},
+        {"body", "bc=two ha=1000!text hb=1000,,1009,1! hc=1000"},
+        {"slot_divide 0 100", "OK 0 2"},
+        {"body", "ba=text bb= bc=two ha=1000 hb=1000,,1009,1 hc=1000"},
+        {"slot_divide 0 100", "OK 0 0"},
+        {"slot_seal 1", "OK"},
+        {"slot_divide 0 100", "NO_TOPIC"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* In a hash that Redis scans in parts; some of it ends in between. */
+static void test_many_become_two(void **state)
+{
+    static const char more[] = "for i = 1, 3000 do redis.call('HSET', KEYS[1], 'h' .. i, "
+                               "'1000\\0' .. string.rep('x', 90)) end";
+    static const char end[] = "local all, n = redis.call('HGETALL', KEYS[1]), 0 "
+                              "for i = 1, #all, 2 do if string.find(all[i + 1], '%z') then "
+                              "n = n + 1 end end return n";
+    static const struct script_row rows[] = {{"open t keyed", "OK"}};
+    struct fixture *fixture = *state;
+    char cursor[24] = "0", row[64];
+    int steps = 0, divided = 0;
+
+    SCRIPT_TABLE(state, rows);
+    freeReplyObject(redisCommand(fixture->redis, "EVAL %s 1 body{x}", more));
+    do {
+        struct args args = {0};
+        redisReply *reply;
+
+        args_add(&args, "n.1");
+        args_add(&args, cursor);
+        args_add(&args, "100");
+        reply = fixture_call(fixture, fixture_script("slot_divide"), &args);
+        args_clear(&args);
+        assert_int_equal(reply->elements, 3);
+        snprintf(cursor, sizeof(cursor), "%s", reply->element[1]->str);
+        divided += (int) reply->element[2]->integer;
+        assert_true(reply->element[2]->integer < 500);
+        freeReplyObject(reply);
+        snprintf(row, sizeof(row), "HDEL body{x} h%d", 1 + steps++);
+        freeReplyObject(redisCommand(fixture->redis, row));
+    } while (strcmp(cursor, "0") != 0);
+    assert_true(steps > 10);
+    assert_true(divided > 3000 - steps);
+    redisReply *reply = redisCommand(fixture->redis, "EVAL %s 1 body{x}", end);
+    assert_int_equal(reply->integer, 0);
+    freeReplyObject(reply);
 }
 
 /* How many bytes of the body are headers stays beside it: LIMIT/BYTES. */
@@ -532,6 +717,13 @@ TEST_GROUP(keyed)
         cmocka_unit_test(test_new_messages_of_a_known_producer),
         cmocka_unit_test(test_a_message_sent_while_claimed_shares_the_body),
         cmocka_unit_test(test_messages_that_become_one_have_one_reference),
+        cmocka_unit_test(test_one_field),
+        cmocka_unit_test(test_one_field_or_two),
+        cmocka_unit_test(test_one_field_for_several),
+        cmocka_unit_test(test_claims_that_are_lost_keep_their_bodies),
+        cmocka_unit_test(test_claims_that_are_lost_among_many_keep_their_bodies),
+        cmocka_unit_test(test_one_field_becomes_two),
+        cmocka_unit_test(test_many_become_two),
         cmocka_unit_test(test_headers_stay_with_their_body),
         cmocka_unit_test(test_two_claims_of_one_member_end_in_one_call),
         cmocka_unit_test(test_a_takeover_keeps_bodies),

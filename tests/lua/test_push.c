@@ -684,6 +684,7 @@ static void send_keyed(struct fixture *fixture, size_t body_len)
     args_add(&args, "0");
     args_add(&args, "0");
     args_add(&args, "0");
+    args_add(&args, "0");
     args_add(&args, "-");
     args_add(&args, "0");
     args_add(&args, "a");

@@ -261,6 +261,7 @@ static void test_members_of_any_bytes(void **state)
     args_add(&args, "0");
     args_add(&args, "0");
     args_add(&args, "0");
+    args_add(&args, "0");
     args_add(&args, "-");
     args_add(&args, "0");
     args_add_bytes(&args, body, sizeof(body) - 1);

@@ -141,7 +141,23 @@ static void add_words(struct args *args, const char *words)
     }
 }
 
+/* From how many bytes on a body has a field of its own. */
+static const char *field_from = "0";
+
 /* `fixed` is "BOUND DEBOUNCE WINDOW PRODUCER SEQUENCE". */
+static void add_fixed(struct args *args, const char *fixed)
+{
+    char bound[3][16];
+    int length = 0;
+
+    assert_int_equal(sscanf(fixed, "%15s %15s %15s %n", bound[0], bound[1], bound[2], &length), 3);
+    for (int i = 0; i < 3; i++) {
+        args_add(args, bound[i]);
+    }
+    args_add(args, field_from);
+    add_words(args, fixed + length);
+}
+
 static const char *send_plain(struct fixture *fixture, const char *group, const char *fixed,
                               const char *messages)
 {
@@ -152,7 +168,7 @@ static const char *send_plain(struct fixture *fixture, const char *group, const 
     args_add(&args, "n.1");
     args_add(&args, kind);
     args_add(&args, "wake{x}");
-    add_words(&args, fixed);
+    add_fixed(&args, fixed);
     add_words(&args, messages);
     line = run(fixture, "send", keyed ? 5 : 3, &args);
     args_clear(&args);
@@ -173,7 +189,7 @@ static const char *send_to(struct fixture *fixture, int count, const char *def, 
     args_add(&args, def);
     args_add(&args, kind);
     args_add(&args, number);
-    add_words(&args, fixed);
+    add_fixed(&args, fixed);
     for (int i = 0; i < count; i++) {
         args_add(&args, "wake{x}");
     }
@@ -698,12 +714,14 @@ static void test_groups_are_like_plain_slots(void **state)
 
         open_all(fixture, shape->kind, shape->keyed);
         for (int step = 0; step < 40; step++) {
+            field_from = chance(&seed, 2) == 0 ? "0" : "4096";
             if (step % 4 == 0) {
                 fixture_set_time(fixture, 1000 + 7 * step);
             }
             random_step(fixture, &seed, shape);
         }
     }
+    field_from = "0";
 }
 
 /* With a bound the groups together hold what the narrowest takes: no group has more than it, a

@@ -74,10 +74,14 @@ static void test_a_creation_that_cannot_be_finished_leaves_nothing(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Of a process of version 0.2 without ZooKeeper, as its script wrote it at 1000, for 15 s. */
+#define AN_OLD_LEASE                                                                               \
+    "redis HSET topic{x} lease_owner me lease_until 16000 lease_at 1000 lease_epoch 1"
+
 static void test_the_first_consumer_binds_the_fleet(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n zookeeper:/slotmq", "OK 1 1"},
+        {"topic bind n zookeeper:/slotmq", "OK 1 2"},
         {"topic bind n zookeeper:/slotmq", "OK 1 0"},
         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
         {"topic bind m zookeeper:/slotmq", "NO_TOPIC"},
@@ -89,10 +93,25 @@ static void test_the_first_consumer_binds_the_fleet(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* As after a failover or a restart that has brought the topic back, but perhaps not its binding. */
+static void test_a_server_that_was_another_cannot_know_who_was_first(void **state)
+{
+    static const struct script_row rows[] = {
+        {"redis HSET topic{x} life another", "0"},
+        {"topic bind n redis:/slotmq", "OK 1 1"},
+        {"topic bind n redis:/slotmq", "OK 1 0"},
+        {"redis HDEL topic{x} life coord", "2"}, /* by a version that did not note it */
+        {"topic bind n redis:/slotmq", "OK 1 1"},
+    };
+
+    given_a_topic(state);
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_rebind_raises_the_generation(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n standalone", "OK 1 1"},
+        {"topic bind n standalone", "OK 1 2"},
         {"topic rebind n zookeeper:/slotmq 0 0", "OK 2"},
         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
         {"topic bind n zookeeper:/slotmq", "OK 2 0"},
@@ -115,7 +134,7 @@ static void test_a_topic_follows_its_fleet(void **state)
 {
     static const struct script_row rows[] = {
         {"topic follow n z:1 z:2", "OTHER_FLEET ''"},
-        {"topic bind n z:1", "OK 1 1"},
+        {"topic bind n z:1", "OK 1 2"},
         {"topic follow n z:1 z:2", "OK"},
         {"topic follow n z:1 z:2", "OK"}, /* a repeat */
         {"topic bind n z:2", "OK 1 0"},
@@ -131,16 +150,15 @@ static void test_a_topic_follows_its_fleet(void **state)
 static void test_a_rebind_ends_the_lease(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n standalone", "OK 1 1"},
-        {"lease acquire n me 15000", "OK 1 1 15000"},
+        {"topic bind n standalone", "OK 1 2"},
+        {AN_OLD_LEASE, "4"},
         {"at 2000", ""},
         {"topic rebind n zookeeper:/slotmq 0 0", "HELD me 14000"},
         {"topic bind n standalone", "OK 1 0"},
         {"topic rebind n zookeeper:/slotmq 0 1", "OK 2"},
-        {"lease renew n me 15000", "HELD '' 0"},
-        {"lease acquire n me 15000", "OTHER_FLEET zookeeper:/slotmq"},
+        {"redis HMGET topic{x} lease_owner lease_until", "'' 0"},
         {"topic rebind n standalone 0 0", "OK 3"},
-        {"lease acquire n me 15000", "OK 3 2 15000"},
+        {AN_OLD_LEASE, "0"},
         {"at 17000", ""},
         {"topic rebind n standalone 0 0", "OK 4"},
     };
@@ -153,8 +171,8 @@ static void test_a_rebind_ends_the_lease(void **state)
 static void test_a_fleet_in_redis_succeeds_a_lease_that_has_ended(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n standalone", "OK 1 1"},
-        {"lease acquire n me 15000", "OK 1 1 15000"},
+        {"topic bind n standalone", "OK 1 2"},
+        {AN_OLD_LEASE, "4"},
         {"at 2000", ""},
         {"topic bind n redis:/slotmq 1", "HELD me 14000"},
         {"topic bind n redis:/slotmq 0", "OTHER_FLEET standalone"}, /* of who consumes already */
@@ -163,11 +181,9 @@ static void test_a_fleet_in_redis_succeeds_a_lease_that_has_ended(void **state)
         {"topic bind n redis:/slotmq 0", "OTHER_FLEET standalone"},
         {"topic bind n redis:/slotmq 1", "OK 2 1"},
         {"topic bind n redis:/slotmq 1", "OK 2 0"},
-        {"lease renew n me 15000", "HELD '' 0"},
-        {"lease acquire n you 15000", "OTHER_FLEET redis:/slotmq"},
+        {"redis HMGET topic{x} lease_owner lease_until", "'' 0"},
         {"topic rebind n standalone 0 0", "OK 3"}, /* the way back */
         {"topic bind n redis:/slotmq 0", "OTHER_FLEET standalone"},
-        {"lease acquire n you 15000", "OK 3 2 15000"},
     };
 
     given_a_topic(state);
@@ -177,8 +193,8 @@ static void test_a_fleet_in_redis_succeeds_a_lease_that_has_ended(void **state)
 static void test_a_delete_is_finished_by_removed(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n standalone", "OK 1 1"},
-        {"lease acquire n me 15000", "OK 1 1 15000"},
+        {"topic bind n standalone", "OK 1 2"},
+        {AN_OLD_LEASE, "4"},
         {"topic removed n 1", "CHANGED"}, /* nobody deletes it */
         {"topic delete n 0 a", "OK 1"},
         {"topic delete n 0 a", "OK 1"},
@@ -380,17 +396,16 @@ static void test_a_refused_delete_is_taken_back(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_tokens_grow_across_creations(void **state)
+static void test_generations_grow_across_creations(void **state)
 {
     static const struct script_row rows[] = {
-        {"lease acquire n me 15000", "OK 1 1 15000"},
         {"topic delete n 0 a", "OK 1"},
         {"topic removed n 1", "OK"},
         {"topic create slots=2 m 1 0 0", "OK creating slots=2 m 1 2"},
         {"topic ready m", "OK"},
         {"topic removed n 1", "OK"}, /* late: that creation is gone */
         {"topic ready n", "NO_TOPIC"},
-        {"lease acquire m me 15000", "OK 2 2 15000"},
+        {"topic bind m fleet", "OK 2 2"},
     };
 
     given_a_topic(state);
@@ -536,6 +551,7 @@ TEST_GROUP(topic)
         cmocka_unit_test(test_nothing_is_there),
         cmocka_unit_test(test_a_creation_that_cannot_be_finished_leaves_nothing),
         cmocka_unit_test(test_the_first_consumer_binds_the_fleet),
+        cmocka_unit_test(test_a_server_that_was_another_cannot_know_who_was_first),
         cmocka_unit_test(test_a_rebind_raises_the_generation),
         cmocka_unit_test(test_a_topic_follows_its_fleet),
         cmocka_unit_test(test_a_rebind_ends_the_lease),
@@ -548,7 +564,7 @@ TEST_GROUP(topic)
         cmocka_unit_test(test_altered_with_groups_that_stay),
         cmocka_unit_test(test_paused_until_resumed_or_deleted),
         cmocka_unit_test(test_a_refused_delete_is_taken_back),
-        cmocka_unit_test(test_tokens_grow_across_creations),
+        cmocka_unit_test(test_generations_grow_across_creations),
         cmocka_unit_test(test_a_lost_definition_is_put_back),
         cmocka_unit_test(test_what_it_was_bound_to_is_put_back),
         cmocka_unit_test(test_a_topic_that_is_not_used_is_doubted_and_then_deleted),

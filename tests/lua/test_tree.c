@@ -1,5 +1,8 @@
 /* test_tree.c - the tree script: what a call that is refused leaves behind, numbers that go above
- * one that Redis has, and which calls look whether the server is still the same. */
+ * one that Redis has, which calls look whether the server is still the same, and what is left of a
+ * session that made no node. */
+#include <stdio.h>
+
 #include "script_table.h"
 #include "support/group.h"
 
@@ -110,12 +113,80 @@ static void test_one_call_of_some_looks_at_the_server(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* A user that may not run a command which a later call needs: nothing is begun. */
+static void test_a_session_that_could_not_do_its_work_is_refused(void **state)
+{
+    static const char *const commands[] = {"hget", "hset", "hdel", "hkeys", "info"};
+    char deny[64], allow[64];
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        const struct script_row rows[] = {
+            {"open t", "OK"},
+            {deny, "OK"},
+            {"tree open 1 -", "ERROR ..."},
+            {allow, "OK"},
+            {"redis EXISTS topic{x}", "0"},
+        };
+
+        snprintf(deny, sizeof(deny), "redis ACL SETUSER default -%s", commands[i]);
+        snprintf(allow, sizeof(allow), "redis ACL SETUSER default +%s", commands[i]);
+        SCRIPT_TABLE(state, rows);
+    }
+}
+
+static void test_a_tree_without_nodes_and_sessions_is_removed(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        OPEN("1"),
+        OPEN("2"),
+        {"tree close 1 " REIGN, "OK OK ..."},
+        {"redis EXISTS topic{x}", "1"},
+        {"tree close 2 " REIGN, "OK OK ..."},
+        {"redis EXISTS topic{x}", "0"},
+        {"tree close 2 " REIGN, "OK OK ..."}, /* a repeat */
+        {"redis EXISTS topic{x}", "0"},
+        OPEN("1"),
+        {"tree write 1 " REIGN " create '' - -", "OK OK ..."},
+        {"tree close 1 " REIGN, "OK OK ..."},
+        {"redis EXISTS topic{x}", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_who_only_looks_writes_nothing(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        {"redis ACL SETUSER default -hset -hdel", "OK"},
+        {"tree look 0 - g lmembers", "OK OK " REIGN " " REIGN " 60000 1 '' ''"},
+        {"redis ACL SETUSER default +hset +hdel", "OK"},
+        {"redis EXISTS topic{x}", "0"},
+        OPEN("1"),
+        {"tree write 1 " REIGN " create '' - -", "OK OK ..."},
+        {"tree write 1 " REIGN " create members - -", "OK OK ..."},
+        {"tree write 1 " REIGN " ephemeral members/a - 5", "OK OK ..."},
+        {"at 1577838900000", NULL}, /* nobody's session ends by it */
+        {"redis ACL SETUSER default -hset -hdel", "OK"},
+        {"tree look 0 - lmembers", "OK OK " REIGN " 00000064abc00003 40000 1 . a"},
+        {"redis ACL SETUSER default +hset +hdel", "OK"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(tree)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_resume_is_done_as_a_whole_or_not_at_all),
         cmocka_unit_test(test_numbers_go_above_those_that_redis_has),
         cmocka_unit_test(test_one_call_of_some_looks_at_the_server),
+        cmocka_unit_test(test_a_session_that_could_not_do_its_work_is_refused),
+        cmocka_unit_test(test_a_tree_without_nodes_and_sessions_is_removed),
+        cmocka_unit_test(test_who_only_looks_writes_nothing),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -30,7 +30,7 @@ class Servers(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="slotmq-mixed-")
         cls.base = pathlib.Path(cls.folder.name)
-        subprocess.run([SANDBOX, "up", cls.base / "sandbox"], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", cls.base / "sandbox", "--zookeeper"], check=True, capture_output=True)
         cls.addClassCleanup(cls.down)
         said = subprocess.run([SANDBOX, "env", cls.base / "sandbox"], check=True, capture_output=True, text=True)
         cls.environment = {**os.environ, **dict(re.findall(r"^export (\w+)=(\S+)$", said.stdout, re.MULTILINE))}
@@ -212,8 +212,8 @@ class OneFleet(Servers):
         self.must(OLD, "topic", "create", topic)
         old = self.start(OLD, topic)
         send_more()
-        fleet = [self.start(NEW, topic, "-v", "-X", "coordination=redis") for _ in range(2)]
-        wait_until(lambda: all("another process consumes the topic" in worker.errors.read_text() for worker in fleet),
+        fleet = [self.start(NEW, topic, "-v") for _ in range(2)]
+        wait_until(lambda: all("a process of version 0.2 has all slots" in worker.errors.read_text() for worker in fleet),
                    WAIT_S, "both say that they stand by")
         send_more()
         self.assertFalse([worker for worker in fleet if worker.handled()])

@@ -101,7 +101,7 @@ PATCHES = (
           "libsrc/consume/slot/renewal.c",
           "    return delivery->unanswered && !atomic_load(&delivery->answered) &&",
           "    return false && delivery->unanswered && !atomic_load(&delivery->answered) &&",
-          tests=("consume_lease_expired", "consume_delivery", "consume_frozen")),
+          tests=("consume_delivery", "consume_frozen")),
 
     # --- what is claimed, and when ---
     Patch("gate-open", "what is in flight to a busy server has no bound",

@@ -1,4 +1,5 @@
-/* sandbox.c - slotmq-sandbox: a throw-away Redis Cluster and ZooKeeper that stay until taken down.
+/* sandbox.c - slotmq-sandbox: a throw-away Redis Cluster that stays until taken down, and ZooKeeper
+ * if it is asked for.
  * `./dev sandbox` is its usual caller.
  *
  * All that is known of a sandbox is in the file FOLDER/sandbox: how it was asked for, its
@@ -30,7 +31,7 @@ enum {
 };
 
 static const char USAGE[] =
-    "usage: slotmq-sandbox up FOLDER [--masters N] [--replicas N] [--no-zookeeper]\n"
+    "usage: slotmq-sandbox up FOLDER [--masters N] [--replicas N] [--zookeeper]\n"
     "       slotmq-sandbox env|down FOLDER\n";
 
 struct resident {
@@ -384,7 +385,7 @@ static bool parse(struct sandbox *wanted, int argc, char **argv)
     static const struct option options[] = {
         {"masters", required_argument, NULL, 'm'},
         {"replicas", required_argument, NULL, 'r'},
-        {"no-zookeeper", no_argument, NULL, 'z'},
+        {"zookeeper", no_argument, NULL, 'z'},
         {NULL, 0, NULL, 0},
     };
     int letter = 0;
@@ -395,7 +396,7 @@ static bool parse(struct sandbox *wanted, int argc, char **argv)
         } else if (letter == 'r') {
             wanted->replicas = parse_count(optarg, 0, 2);
         } else if (letter == 'z') {
-            wanted->with_zookeeper = 0;
+            wanted->with_zookeeper = 1;
         } else {
             return false;
         }
@@ -409,7 +410,7 @@ static bool parse(struct sandbox *wanted, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct sandbox wanted = {.masters = 3, .with_zookeeper = 1};
+    struct sandbox wanted = {.masters = 3};
 
     if (!parse(&wanted, argc, argv)) {
         fputs(USAGE, stderr);

@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -208,28 +209,51 @@ class Chroots(unittest.TestCase):
         status, said = self.run_with(f"echo '{chroot.READY}'")
         self.assertEqual((status, said), (0, "ok      packages in bookworm\nok      packages in trixie\n"))
 
+    def newcomer_prints(self, at=None, without=()):
+        """A chroot in which each language prints its message after 100 s, or after those of `at`."""
+        printed = [f"echo '{chroot.READY}'"]
+        for language, _, line in self.newcomer["programs"](self.newcomer["commands"]()):
+            if language not in without:
+                printed.append(f"echo '{self.newcomer['LANGUAGES'][language][1]}'")
+            printed.append(f"echo {shlex.quote(f'after {(at or {}).get(language, 100)} s: {line}')}")
+        return "; ".join(printed)
+
+    def check_verdict(self, script, wanted, reason):
+        """On the newcomer's way, with this exit status and reason."""
+        with self.subTest(reason):
+            status, said = self.follow_with(script)
+            self.assertEqual(status, wanted, said)
+            self.assertIn(reason, said)
+        for name in self.folder.iterdir():
+            name.unlink()
+        os.environ["PATH"] = self.path
+
     def test_newcomer(self):
         """The commands are those of the pages, and each verdict has its reason."""
         commands = self.newcomer["commands"]()
         self.assertRegex("\n".join(commands), "(?s)^apt-get update\n.*\nldconfig\n./dev sandbox up\n.*\nslotmq consume .*"
-                                               "\n./readme .*\n./raii .*$")
-        handled = "echo 'two books'; echo 'two books'; echo 'two books'"
+                                               "\n./readme .*\n./raii .*/readme.py .*/tasks.py\n.*/readme.js [^\n]*$")
         for script, wanted, reason in [
                 ("", 77, "SKIPPED bookworm: there is no mmdebstrap"),
                 ("echo 'E: no mirror'; exit 25", 77, "SKIPPED bookworm: E: no mirror"),
                 (f"echo '{chroot.READY}'; echo 'cc: not found'; exit 1", 1, "cc: not found"),
-                (f"echo '{chroot.READY}'; echo 'two books'; echo 'two books'; echo 'after 9 s: cc'", 1,
-                 "was handled 2 times"),
-                (f"echo '{chroot.READY}'; {handled}; echo 'after 301 s: cc'", 1, "took 301 s"),
-                (f"echo '{chroot.READY}'; {handled}; echo 'after 300 s: cc'", 0,
-                 f"ok      bookworm: {len(commands)} commands in 300 s")]:
-            with self.subTest(reason):
-                status, said = self.follow_with(script)
-                self.assertEqual(status, wanted, said)
-                self.assertIn(reason, said)
-                for name in self.folder.iterdir():
-                    name.unlink()
-                os.environ["PATH"] = self.path
+                *((self.newcomer_prints(without=[language]), 1, f"{language} printed \"{message}\" 0 times")
+                  for language, (_, message) in self.newcomer["LANGUAGES"].items()),
+                (self.newcomer_prints().replace("echo '5'", "echo '5'; echo '5'"), 1, "Celery printed \"5\" 2 times"),
+                (self.newcomer_prints(at={"C++": 301}), 1, "took 301 s until C++"),
+                (self.newcomer_prints(at={"Node.js": 601}), 1, "took 601 s until Node.js"),
+                (self.newcomer_prints(at={"C++": 300, "Node.js": 600}), 0, f"ok      bookworm: {len(commands)} commands in 600 s")]:
+            self.check_verdict(script, wanted, reason)
+
+    def test_newcomer_with_too_many_commands(self):
+        module = self.newcomer["follow"].__globals__
+        commands = module["commands"]()
+        numbers = {language: number for language, number, _ in self.newcomer["programs"](commands)}
+        for language, most in ("C++", 16), ("Node.js", 25):
+            at = numbers[language] - 1
+            longer = commands[:at] + ["true"] * (most - at) + commands[at:]
+            with unittest.mock.patch.dict(module, commands=lambda lines=longer: lines):
+                self.check_verdict("", 1, f"took {most + 1} commands until {language} had")
 
 
 class Debian(unittest.TestCase):

@@ -606,6 +606,16 @@ class DevBuild(Dev):
         for arguments, target in (["demo"], "demo/slotmq-demo"), (["build"], "library cli/slotmq"):
             self.assertEqual(self.asked(*arguments), [f"ninja -C build {target}"])
 
+    def test_a_demo_has_its_options_in_any_order(self):
+        for arguments, run in [
+                ([], "build/demo/slotmq-demo"), (["--redis-alone"], "build/demo/slotmq-demo --redis-alone"),
+                (["--break", "fencing"], "build-break-fencing/demo/slotmq-demo"),
+                (["--break", "fencing", "--redis-alone"], "build-break-fencing/demo/slotmq-demo --redis-alone"),
+                (["--redis-alone", "--break", "fencing"], "build-break-fencing/demo/slotmq-demo --redis-alone")]:
+            self.program(run.split()[0], 'echo "$0" "$@"')
+            self.assertEqual(self.dev("demo", *arguments).stdout, f"{self.root}/{run}\n")
+        self.assertEqual(self.dev("demo", "--redis-alone", "--break", "it").returncode, 64)
+
     def test_warnings_that_are_errors_stay_errors(self):
         self.asked("build")
         self.assertEqual(self.asked("build", DEV_WERROR="true")[0], "meson configure build -Dwerror=true")

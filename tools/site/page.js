@@ -4,7 +4,7 @@
 /* What users of other queues call the things of slotmq. */
 const ALSO = {
     ack: ['smq_done', 'done'], acknowledge: ['smq_done', 'done'], backlog: ['waiting'], 'back-pressure': ['max_waiting', 'smq_full'],
-    backpressure: ['max_waiting', 'smq_full'], broker: ['server'], cpp: ['hpp'], cron: ['schedule'], dedup: ['dedup_window_ms'],
+    backpressure: ['max_waiting', 'smq_full'], broker: ['server'], cpp: ['hpp'], cron: ['schedules'], dedup: ['dedup_window_ms'],
     deduplication: ['dedup_window_ms'], dequeue: ['consume'], dlq: ['dead letter'], docker: ['container'], enqueue: ['send'],
     exactly: ['guaranteed'], exporter: ['prometheus'], failover: ['fault'], helm: ['kubernetes'], graceful: ['stop'], job: ['message'],
     k8s: ['kubernetes'], leader: ['assigner'], limit: ['rate'], lose: ['guaranteed'], loss: ['guaranteed'], lost: ['guaranteed'],

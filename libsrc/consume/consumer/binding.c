@@ -1,5 +1,5 @@
 /* binding.c - a topic that is bound to another coordination than that of its consumer, or has a
- * larger generation, or of which a standalone process has the lease.
+ * larger generation, or of which a process of version 0.2 has the lease.
  *
  * Thread: smq:io. */
 #include <stdlib.h>
@@ -62,11 +62,10 @@ smq_status consumer_other_fleet(smq_error *err, const smq_consumer *consumer,
                           "fleet raise-fence",
                           consumer->set.name);
     }
-    if (strncmp(bound, redis, sizeof(redis) - 1) == 0 &&
-        strncmp(kind, redis, sizeof(redis) - 1) != 0) {
+    if (strncmp(bound, redis, sizeof(redis) - 1) == 0) {
         return status_set(err, SMQ_OTHER_FLEET,
                           "topic %s belongs to a fleet in Redis with the root %.*s: give this "
-                          "process coordination=redis and that root, or move the topic to "
+                          "process that root and no zookeeper option, or move the topic to "
                           "\"%.*s\" with slotmq topic rebind",
                           consumer->set.name, BOUND_SHOWN_MAX, bound + sizeof(redis) - 1,
                           BOUND_SHOWN_MAX, kind);
@@ -77,8 +76,8 @@ smq_status consumer_other_fleet(smq_error *err, const smq_consumer *consumer,
 
         return status_set(err, SMQ_OTHER_FLEET,
                           "topic %s belongs to a fleet in ZooKeeper with the root %.*s: give this "
-                          "process its zookeeper option in the place of coordination=redis, or "
-                          "move the topic to \"%.*s\" with slotmq topic rebind",
+                          "process its zookeeper option, or move the topic to \"%.*s\" with slotmq "
+                          "topic rebind",
                           consumer->set.name, (int) strcspn(root, " "), root, BOUND_SHOWN_MAX,
                           kind);
     }
@@ -123,6 +122,7 @@ void consumer_ask_binding(smq_consumer *consumer, binding_answered_fn *answered)
     check->answered = answered;
     consumer->checking = true;
     coord_link_binding(check->kind, core->link);
+    consumer->first.reign = coord_link_reign(core->link);
     store_call_init(&check->call, binding_on_checked, check);
     store_bind(&check->call, core->redis, consumer->set.name, consumer->set.topic.nonce,
                check->kind, consumer->lease.held, core->request_timeout_ms);

@@ -147,10 +147,13 @@ struct smq_consumer {
     enum consumer_state state;
     uint32_t generation; /* generation that new tokens have at least */
     bool turning;        /* a turn runs; a turn that is requested during it becomes a part of it */
-    bool fresh;          /* no fleet has had the topic before this process bound it */
-    bool joined;         /* it has joined coordination, and `left` was not called yet */
-    bool disposing;      /* consumer_free() waits for the end */
-    bool damaged;        /* the loss of topic{T} was reported */
+    struct {
+        int64_t reign; /* of the fleet, before it was asked */
+        enum store_first bound;
+    } first;        /* has a fleet had the topic before this process bound it? */
+    bool joined;    /* it has joined coordination, and `left` was not called yet */
+    bool disposing; /* consumer_free() waits for the end */
+    bool damaged;   /* the loss of topic{T} was reported */
     struct episode denials;
     char denial[SMQ_TEXT_SIZE]; /* the last one, while nothing was allowed since; "": none */
     struct {
@@ -168,7 +171,7 @@ struct smq_consumer {
         bool held;        /* as of the last look, so the topic is not joined */
         struct alarm due; /* when to look again */
         void (*answered)(smq_consumer *consumer, const struct store_result *result);
-    } lease; /* of a standalone process, which has all slots of the topic */
+    } lease; /* of a process of version 0.2, which has all slots of the topic */
     smq_error failure;
     struct health_source health;
     struct consumer_standby standby;

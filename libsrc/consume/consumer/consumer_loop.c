@@ -319,10 +319,10 @@ static void consumer_on_binding(smq_consumer *consumer, const struct store_resul
 
 /* Redis refused a slot because it has an owner with a larger generation.  Continue under the
  * generation of the topic if that is larger now; end the consumer if the topic is bound to another
- * coordination.  A standalone owner needs no check, because its lease shows it. */
+ * coordination. */
 static void consumer_check_binding(smq_consumer *consumer)
 {
-    if (core_has_fleet(consumer->set.core) && consumer->state == CONSUMER_RUNNING) {
+    if (consumer->state == CONSUMER_RUNNING) {
         consumer_ask_binding(consumer, consumer_on_binding);
     }
 }
@@ -611,6 +611,11 @@ static void consumer_on_bound(void *user, const char *coord)
     (void) snprintf(set->bound, sizeof(set->bound), "%s", coord);
 }
 
+static int64_t consumer_first_reign(const smq_consumer *consumer)
+{
+    return consumer->first.bound != STORE_FIRST_NOT ? consumer->first.reign : 0;
+}
+
 static void consumer_join(smq_consumer *consumer)
 {
     const struct slot_set *set = &consumer->set;
@@ -618,16 +623,17 @@ static void consumer_join(smq_consumer *consumer)
                                      .nonce = set->topic.nonce,
                                      .generation = consumer->generation,
                                      .slots = set->topic.slots,
-                                     .fresh = consumer->fresh,
+                                     .first_reign = consumer_first_reign(consumer),
+                                     .first_is_sure = consumer->first.bound == STORE_FIRST_SURE,
                                      .weight = consumer->threads,
                                      .drain_timeout_ms = set->drain_timeout_ms};
 
     consumer->joined = true;
-    consumer->fresh = false;
+    consumer->first.bound = STORE_FIRST_NOT;
     coord_link_join(set->core->link, &join);
 }
 
-/* A standalone process had the lease of the topic when it was asked last. */
+/* A process of version 0.2 had the lease of the topic when it was asked last. */
 static void consumer_on_lease(smq_consumer *consumer, const struct store_result *result)
 {
     smq_error err = SMQ_ERROR_INIT;
@@ -635,7 +641,7 @@ static void consumer_on_lease(smq_consumer *consumer, const struct store_result 
     if (consumer->state == CONSUMER_RUNNING && result->outcome == STORE_OK &&
         store_topic_number_read(&consumer->generation, result)) {
         consumer->lease.held = false;
-        consumer->fresh = store_bound_first(result);
+        consumer->first.bound = store_bound_first(result);
         consumer_join(consumer);
     } else if (consumer->state == CONSUMER_RUNNING && result->status == SMQ_OTHER_FLEET) {
         (void) consumer_other_fleet(&err, consumer, result);

@@ -47,7 +47,7 @@ static void consumer_opening_on_bound(struct store_call *call, const struct stor
     smq_consumer *consumer = opening->consumer;
 
     if (result->outcome == STORE_OK && store_topic_number_read(&consumer->generation, result)) {
-        consumer->fresh = store_bound_first(result);
+        consumer->first.bound = store_bound_first(result);
         consumer_opening_bound(opening);
         return;
     }
@@ -104,6 +104,7 @@ static void consumer_opening_bind(struct loop_task *task)
         consumer_opening_bound(opening);
         return;
     }
+    opening->consumer->first.reign = coord_link_reign(core->link);
     coord_link_binding(bound, core->link);
     store_bind(&opening->bind, core->redis, topic->name, topic->nonce, bound, true,
                core->request_timeout_ms);

@@ -58,7 +58,8 @@ static void health_explain(char *out, size_t size, const struct owned_slot *slot
         snprintf(out, size, "a rate limit allows none yet");
         return;
     case NEXT_CALL_MEMBER:
-        snprintf(out, size, "ZooKeeper has not confirmed the session of this process in time");
+        snprintf(out, size, "%s has not confirmed the session of this process in time",
+                 core_fleet_text(slot->set->core));
         return;
     case NEXT_CALL_TIME:
         snprintf(out, size, "it looks again in %" PRId64 " ms, unless an answer comes before",

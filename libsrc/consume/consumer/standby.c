@@ -51,9 +51,8 @@ static const char *standby_text(const smq_consumer *consumer, enum coord_no_slot
         [COORD_NO_SLOT_TOPIC] = "the nodes of the topic in ZooKeeper cannot be used: an error says "
                                 "why; \"slotmq doctor\" shows what is wrong",
         [COORD_NO_SLOT_REDIS] = "no node of Redis answers it; it is tried again",
-        [COORD_NO_SLOT_LEASED] = "another process consumes the topic; it stands by until that "
-                                 "ends.  To share the slots of a topic start all processes with "
-                                 "ZooKeeper",
+        [COORD_NO_SLOT_LEASED] = "a process of version 0.2 has all slots of the topic; when that "
+                                 "ends, processes of this version share them",
     };
     static const char *const of_trees[COORD_NO_SLOTS] = {
         [COORD_NO_SLOT_REFUSED] = "Redis refused the slots that it was granted: they have a newer "

@@ -162,7 +162,7 @@ class OwnCluster:
 
     def __init__(self, folder):
         self._folder = folder
-        subprocess.run([SANDBOX, "up", folder, "--no-zookeeper"], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", folder], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", folder], check=True, capture_output=True, text=True).stdout
         self.address = re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1]
 

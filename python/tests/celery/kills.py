@@ -270,7 +270,7 @@ def cluster(sandbox):
     """Three masters, each with a replica: (the address, the pairs)."""
     with tempfile.TemporaryDirectory(prefix="slotmq-kills-servers-") as folder:
         box = pathlib.Path(folder) / "sandbox"
-        subprocess.run([sandbox, "up", box, "--no-zookeeper", "--replicas", "1"], check=True, capture_output=True)
+        subprocess.run([sandbox, "up", box, "--replicas", "1"], check=True, capture_output=True)
         try:
             said = subprocess.run([sandbox, "env", box], check=True, capture_output=True, text=True).stdout
             address = re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1]

@@ -74,26 +74,6 @@ static void consume_one(smq_client *client, const char *topic, const char *body,
     handler_log_free(log);
 }
 
-static void from_standalone_to_a_fleet_and_back(void **state)
-{
-    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
-    char tokens[3][32];
-
-    consume_one(standalone, topic, "a", tokens[0]);
-    worker_refused(fleet, topic);
-    rebind(fleet, topic, false);
-    worker_refused(standalone, topic);
-    consume_one(fleet, topic, "a", tokens[1]);
-    assert_true(strcmp(tokens[1], tokens[0]) > 0);
-    rebind(standalone, topic, false);
-    consume_one(standalone, topic, "a", tokens[2]);
-    assert_true(strcmp(tokens[2], tokens[1]) > 0);
-    messages_await_counts(standalone, topic, (struct message_counts){.done = 3, .waiting = 0});
-    smq_client_free(fleet);
-    smq_client_free(standalone);
-}
-
 /* A wrong root of ZooKeeper is a fleet of its own. */
 static void from_a_mistyped_root_to_the_right_one(void **state)
 {
@@ -113,16 +93,16 @@ static void from_a_mistyped_root_to_the_right_one(void **state)
     smq_client_free(fleet);
 }
 
-static void refused_while_a_standalone_owner_lives(void **state)
+static void refused_while_an_owner_or_a_lease_of_0_2_lives(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_client *in_redis = cluster_client(), *fleet = cluster_fleet_client(0);
+    const char *topic = cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer *worker = handler_log_worker(standalone, topic, log);
+    smq_consumer *worker = handler_log_worker(in_redis, topic, log);
     redisContext *redis;
     char key[64];
 
-    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    messages_send(in_redis, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
     rebind_refused(fleet, topic, SMQ_IN_WORK, "subscribed");
     worker_refused(fleet, topic); /* nothing was changed */
@@ -132,13 +112,13 @@ static void refused_while_a_standalone_owner_lives(void **state)
     redis = redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
     assert_int_equal(
         keys_read_number(redis, "HSET %s lease_owner host:1-abc lease_until 99999999999999", key),
-        0);
+        2);
     rebind_refused(fleet, topic, SMQ_IN_WORK, "host:1-abc");
     rebind(fleet, topic, true);
     redisFree(redis);
     handler_log_free(log);
     smq_client_free(fleet);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
 }
 
 /* --- from one kind of fleet to the other --- */
@@ -147,15 +127,13 @@ enum { KINDS = 2, BEFORE = 200, SOME = 20, SESSION_MS = 2000 };
 
 static smq_client *fleet_of(int kind)
 {
-    return kind == 0
-               ? cluster_fleet_client(SESSION_MS)
-               : cluster_client_with(&SMQ_CLIENT_OPTIONS(.coordination = SMQ_COORDINATION_REDIS,
-                                                         .session_timeout_ms = SESSION_MS));
+    return kind == 0 ? cluster_fleet_client(SESSION_MS)
+                     : cluster_client_with(&SMQ_CLIENT_OPTIONS(.session_timeout_ms = SESSION_MS));
 }
 
 static void from_one_kind_of_fleet_to_the_other_and_back(void **state)
 {
-    static const char *const cures[KINDS] = {"its zookeeper option", "coordination=redis and that"};
+    static const char *const cures[KINDS] = {"its zookeeper option", "that root and no zookeeper"};
     smq_client *fleets[KINDS] = {fleet_of(0), fleet_of(1)};
     const char *topic = cluster_typed_topic(fleets[0], SMQ_TYPE_FIXED_TIME, SLOTS);
     char tokens[3][32];
@@ -247,20 +225,20 @@ static bool all_slots_are_counted(void *arg)
 /* Every slot of an idle worker counts, on whatever master it is. */
 static void refused_while_a_fleet_listens(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_client *in_redis = cluster_client(), *fleet = cluster_fleet_client(0);
+    const char *topic = cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker = handler_log_worker(fleet, topic, log);
-    struct attempt attempt = {standalone, topic};
+    struct attempt attempt = {in_redis, topic};
 
-    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    messages_send(in_redis, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
     assert_true(wait_until(all_slots_are_counted, &attempt, TIMEOUT_MS));
     handler_log_stop_worker(worker);
-    rebind(standalone, topic, false);
+    rebind(in_redis, topic, false);
     handler_log_free(log);
     smq_client_free(fleet);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
 }
 
 static bool hang_runs(void *arg)
@@ -271,8 +249,8 @@ static bool hang_runs(void *arg)
 /* A killed process is not subscribed any more, but its claim is leased. */
 static void refused_while_a_claim_is_leased(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_client *in_redis = cluster_client(), *fleet = cluster_fleet_client(0);
+    const char *topic = cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct members members;
     struct member *owner;
 
@@ -283,27 +261,27 @@ static void refused_while_a_claim_is_leased(void **state)
     owner = members_start(&members);
     assert_true(wait_until(hang_runs, &members, TIMEOUT_MS));
     member_kill(owner);
-    rebind_refused(standalone, topic, SMQ_IN_WORK, "claimed in 1 of its 8 slots");
-    rebind(standalone, topic, true);
+    rebind_refused(in_redis, topic, SMQ_IN_WORK, "claimed in 1 of its 8 slots");
+    rebind(in_redis, topic, true);
     members_fini(&members);
     smq_client_free(fleet);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
 }
 
 /* By force: the owner that lives all the same is fenced, and ends. */
-static void a_standalone_owner_that_was_missed_is_fenced(void **state)
+static void a_in_redis_owner_that_was_missed_is_fenced(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_client *in_redis = cluster_client(), *fleet = cluster_fleet_client(0);
+    const char *topic = cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
-    smq_consumer *missed = handler_log_worker(standalone, topic, before), *worker;
+    smq_consumer *missed = handler_log_worker(in_redis, topic, before), *worker;
 
-    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    messages_send(in_redis, topic, (struct test_message){.body = "a"});
     handler_log_await(before, 1);
     rebind(fleet, topic, true);
     worker = handler_log_worker(fleet, topic, after);
     ends_as_other_fleet(missed);
-    messages_send(standalone, topic, (struct test_message){.body = "b"});
+    messages_send(in_redis, topic, (struct test_message){.body = "b"});
     handler_log_await(after, 1);
     assert_int_equal(handler_log_count(before), 1);
     assert_true(strcmp(handler_log_seen(after, 0).token, handler_log_seen(before, 0).token) > 0);
@@ -311,83 +289,82 @@ static void a_standalone_owner_that_was_missed_is_fenced(void **state)
     handler_log_free(before);
     handler_log_free(after);
     smq_client_free(fleet);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
 }
 
 static void a_fleet_that_was_missed_is_fenced(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_client *in_redis = cluster_client(), *fleet = cluster_fleet_client(0);
+    const char *topic = cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_consumer *missed, *worker;
 
     handler_log_gate(before);
     handler_log_open(before, 1); /* a passes */
     missed = handler_log_worker(fleet, topic, before);
-    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    messages_send(in_redis, topic, (struct test_message){.body = "a"});
     handler_log_await(before, 1);
-    messages_send(standalone, topic, (struct test_message){.body = "b"});
+    messages_send(in_redis, topic, (struct test_message){.body = "b"});
     handler_log_await(before, 2); /* its handler holds b */
-    rebind(standalone, topic, true);
-    worker = handler_log_worker(standalone, topic, after);
+    rebind(in_redis, topic, true);
+    worker = handler_log_worker(in_redis, topic, after);
     handler_log_await(after, 1);
     assert_string_equal(handler_log_seen(after, 0).body, "b");
     assert_true(strcmp(handler_log_seen(after, 0).token, handler_log_seen(before, 1).token) > 0);
     handler_log_open(before, 1); /* too late: its answer changes nothing */
     ends_as_other_fleet(missed);
-    messages_await_counts(standalone, topic, (struct message_counts){.done = 2, .waiting = 0});
+    messages_await_counts(in_redis, topic, (struct message_counts){.done = 2, .waiting = 0});
     handler_log_stop_worker(worker);
     handler_log_free(before);
     handler_log_free(after);
     smq_client_free(fleet);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
 }
 
 /* A token may be of a larger generation than the topic: the root of a fleet has its own. */
 static void the_new_owner_is_above_every_token(void **state)
 {
-    smq_client *standalone = cluster_client();
-    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_client *in_redis = cluster_client();
+    const char *topic = cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS);
     redisContext *redis = keys_connect_to(topic);
     char token[32];
 
     assert_int_equal(
         keys_read_number(redis, "HSET slot{%s_0} token 0000002a0000000000000007", topic), 0);
-    rebind(standalone, topic, false);
-    consume_one(standalone, topic, "a", token);
+    rebind(in_redis, topic, false);
+    consume_one(in_redis, topic, "a", token);
     assert_int_equal(strncmp(token, "0000002b", 8), 0);
     redisFree(redis);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
 }
 
 static void what_cannot_be_rebound(void **state)
 {
-    smq_client *standalone = cluster_client(), *nowhere;
-    const char *shared = cluster_priority_topic(standalone, true, 2),
-               *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_client *in_redis = cluster_client(), *nowhere;
+    const char *shared = cluster_priority_topic(in_redis, true, 2),
+               *topic = cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS);
     smq_error err = SMQ_ERROR_INIT;
 
-    rebind_refused(standalone, "nothing", SMQ_NO_TOPIC, "nothing");
-    rebind_refused(standalone, shared, SMQ_INVALID, "shared");
+    rebind_refused(in_redis, "nothing", SMQ_NO_TOPIC, "nothing");
+    rebind_refused(in_redis, shared, SMQ_INVALID, "shared");
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.zookeeper = "127.0.0.1:1", .session_timeout_ms = 2000);
     nowhere = cluster_client_with(&options);
     assert_int_equal(smq_topic_rebind(nowhere, topic, true, &err), SMQ_UNAVAILABLE);
     smq_client_free(nowhere);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
 }
 
 TEST_GROUP(rebind)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_standalone_to_a_fleet_and_back),
         cmocka_unit_test(from_a_mistyped_root_to_the_right_one),
         cmocka_unit_test(from_one_kind_of_fleet_to_the_other_and_back),
         cmocka_unit_test(a_topic_moves_to_the_other_kind_under_load),
-        cmocka_unit_test(refused_while_a_standalone_owner_lives),
+        cmocka_unit_test(refused_while_an_owner_or_a_lease_of_0_2_lives),
         cmocka_unit_test(refused_while_a_fleet_listens),
         cmocka_unit_test(refused_while_a_claim_is_leased),
-        cmocka_unit_test(a_standalone_owner_that_was_missed_is_fenced),
+        cmocka_unit_test(a_in_redis_owner_that_was_missed_is_fenced),
         cmocka_unit_test(a_fleet_that_was_missed_is_fenced),
         cmocka_unit_test(the_new_owner_is_above_every_token),
         cmocka_unit_test(what_cannot_be_rebound),

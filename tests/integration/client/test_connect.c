@@ -83,10 +83,10 @@ static void bad_options_are_refused(void **state)
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     options = options_of("127.0.0.1:1");
     options.root = "/r";
-    assert_int_equal(try(&options, &err), SMQ_INVALID);
-    assert_non_null(strstr(err.text, "the option root belongs to coordination=redis"));
-    options.coordination = SMQ_COORDINATION_REDIS;
     options.zookeeper = "127.0.0.1:2";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "the option root belongs to a fleet in Redis"));
+    options.coordination = SMQ_COORDINATION_REDIS;
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "both given; give one"));
     options.zookeeper = NULL;

@@ -386,7 +386,6 @@ static void nor_does_what_a_standby_needs_first(void **state)
 {
     static const struct right rights[] = {
         {"-@sortedset", "+@sortedset", "a right that was there"},
-        {"-evalsha", "+evalsha", "evalsha"},
         {"resetchannels", "&*", "subscribe"},
     };
     smq_client *admin = cluster_client();

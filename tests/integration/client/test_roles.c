@@ -414,11 +414,13 @@ static void a_right_that_hides_a_loss_is_named(void **state)
 
     make_users(false);
     create_topic(client, &options);
-    roles_make_user("producer", "+ssubscribe +sunsubscribe -type");
+    roles_make_user("producer", "+ssubscribe +sunsubscribe -type ~tree{slotmq:/slotmq} "
+                                "&tree{slotmq:/slotmq}:*");
     consumer = client_of("producer", &said, false);
     worker = handler_log_worker(consumer, "orders", log);
     messages_send_numbers(client, "orders", 0, 1);
     handler_log_await(log, 1);
+    keys_lose_slot_and_subscribers("orders", 0);
     keys_lose_topic("orders");
     names_the_right_that_hides_a_loss("-type", "'type'");
     names_the_right_that_hides_a_loss("-exists", "'exists'");
@@ -429,9 +431,9 @@ static void a_right_that_hides_a_loss_is_named(void **state)
     roles_change_user("producer", "+type");
     assert_true(wait_until(is_positive, &said.damaged, TIMEOUT_MS));
     assert_int_equal(atomic_load(&said.lacks), 1);
+    assert_ok(smq_topic_repair(client, "orders", NULL, &err), &err);
     handler_log_stop_worker(worker);
     handler_log_free(log);
-    assert_ok(smq_topic_repair(client, "orders", NULL, &err), &err);
     assert_ok(smq_topic_delete(client, "orders", true, &err), &err);
     smq_client_free(consumer);
     smq_client_free(client);

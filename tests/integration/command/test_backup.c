@@ -1,5 +1,5 @@
-/* test_backup.c - messages as lines of JSON: sent, printed, sent again, restored and copied into
- * another cluster. */
+/* test_backup.c - messages and schedules as lines of JSON: sent, printed, sent again, restored and
+ * copied into another cluster. */
 #include "command.h"
 
 #include <signal.h>
@@ -246,6 +246,179 @@ static void test_a_dead_letter_is_restored_as_a_message(void **state)
     free(backup);
 }
 
+/* === Schedules ========================================================== */
+
+/* All of them but their versions. */
+static json_t *schedules_of(const char *redis, const char *topic)
+{
+    json_t *lines = command_lines(NULL, ARGS("-r", redis, "schedule", "list", topic, "--json"));
+    size_t index = 0;
+    json_t *schedule = NULL;
+
+    json_array_foreach(lines, index, schedule)
+    {
+        json_object_del(schedule, "version");
+    }
+    return lines;
+}
+
+static void assert_same_schedules(const char *topic, size_t count)
+{
+    json_t *here = schedules_of(servers_redis(command_servers()), topic);
+    json_t *there = schedules_of(servers_redis(other), topic);
+
+    assert_int_equal(json_array_size(here), count);
+    if (!json_equal(here, there)) {
+        fail_msg("%s\n%s", json_dumps(here, 0), json_dumps(there, 0));
+    }
+    json_decref(here);
+    json_decref(there);
+}
+
+static void assert_put(const char *redis, const char *topic, const char *lines, const char *counts)
+{
+    char *said = command_err(lines, ARGS("-r", redis, "schedule", "put", topic));
+
+    if (strncmp(said, counts, strlen(counts)) != 0 || said[strlen(counts)] != '\n') {
+        fail_msg("%s, not %s", said, counts);
+    }
+    free(said);
+}
+
+/* Every member of a schedule: used up; overdue and paused with a note; bytes; all that a message
+ * may have of its own; and those of an inline topic and of groups, one of which is paused. */
+static void fill_schedules(void)
+{
+    create_both("timed", "fixed_time", "keyed", "0");
+    command_done(NULL, ARGS("schedule", "put", "timed", "used", "x", "--every", "100ms", "--limit",
+                            "2", "-q"));
+    command_done(NULL, ARGS("consume", "timed", "--count", "2", "--", "true"));
+    command_done(NULL, ARGS("schedule", "put", "timed", "late", "--every", "100ms", "-q"));
+    command_done(NULL, ARGS("schedule", "pause", "timed", "late", "until \"noon\"", "-q"));
+    command_done(NULL, ARGS("schedule", "put", "timed", "caf\xe9", "\xff", "--cron", "@daily",
+                            "--ttl", "none", "--retries", "0", "-q"));
+    command_done(NULL,
+                 ARGS("schedule", "put", "timed", "all", "body", "--cron", "0 30 2 * * MON-FRI",
+                      "--zone", "Europe/Berlin", "--start", "2026-01-01T00:00:00Z", "--end",
+                      "2100-01-01T00:00:00Z", "--limit", "9", "--missed", "none", "--key", "k",
+                      "--ttl", "1h", "--retries", "7", "-H", "kind=pdf", "-q"));
+    create_both("ranked", "priority", "inline", "none");
+    command_done(NULL, ARGS("schedule", "put", "ranked", "high", "body", "--every", "1d",
+                            "--priority", "8", "-q"));
+    for (size_t i = 0; i < 2; i++) {
+        command_done(NULL, ARGS("-r", servers_redis(i == 0 ? command_servers() : other), "topic",
+                                "create", "each", "--groups", "a,b", "--slots", "2"));
+    }
+    command_done(NULL, ARGS("schedule", "put", "each", "both", "x", "--every", "1d", "-q"));
+    command_done(NULL, ARGS("schedule", "pause", "each/b", "both", "-q"));
+}
+
+static void test_a_backup_of_schedules_is_put_in_another_cluster(void **state)
+{
+    static const struct {
+        const char *topic;
+        size_t count;
+        const char *first, *again;
+    } topics[] = {
+        {"timed", 4, "same 0 made 4 changed 0 restarted 0", "same 4 made 0 changed 0 restarted 0"},
+        {"ranked", 1, "same 0 made 1 changed 0 restarted 0", "same 1 made 0 changed 0 restarted 0"},
+        {"each", 2, "same 0 made 2 changed 0 restarted 0", "same 2 made 0 changed 0 restarted 0"}};
+
+    fill_schedules();
+    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) {
+        const char *topic = topics[i].topic;
+        char *backup = command_out(NULL, ARGS("schedule", "list", topic, "--json"));
+
+        assert_put(servers_redis(other), topic, backup, topics[i].first);
+        assert_same_schedules(topic, topics[i].count);
+        assert_put(servers_redis(other), topic, backup, topics[i].again);
+        assert_same_schedules(topic, topics[i].count);
+        assert_put(servers_redis(command_servers()), topic, backup, topics[i].again);
+        assert_same_schedules(topic, topics[i].count);
+        free(backup);
+    }
+    json_t *used = command_json(
+        NULL, ARGS("-r", servers_redis(other), "schedule", "get", "timed", "used", "--json"));
+    assert_int_equal(json_number(used, "ticks"), 2);
+    assert_true(json_is_null(json_object_get(used, "next_at_ms")));
+    json_decref(used);
+}
+
+/* What is there keeps its pause and its times, but gets the message; other times are those of the
+ * line. */
+static void test_a_line_changes_what_differs(void **state)
+{
+    const char *redis = servers_redis(command_servers());
+
+    command_done(NULL, ARGS("topic", "create", "differs", "--slots", "2"));
+    command_done(NULL, ARGS("schedule", "put", "differs", "s", "old", "--every", "1d", "-q"));
+    command_done(NULL, ARGS("schedule", "pause", "differs", "s", "here", "-q"));
+    assert_put(redis, "differs",
+               "{\"id\":\"s\",\"every_ms\":86400000,\"message\":{\"body\":\"new\"}}\n"
+               "{\"id\":\"new\",\"every_ms\":\"1d\",\"message\":{\"body\":\"x\"}}",
+               "same 0 made 1 changed 1 restarted 0");
+    assert_put(redis, "differs",
+               "{\"id\":\"s\",\"every_ms\":1000,\"next_at_ms\":4102444800001,\"ticks\":5,"
+               "\"message\":{\"body_base64\":\"bmV3\"}}\n",
+               "same 0 made 0 changed 0 restarted 1");
+    json_t *schedule = command_json(NULL, ARGS("schedule", "get", "differs", "s", "--json"));
+    assert_string_equal(json_text(schedule, "note"), "here");
+    assert_int_equal(json_number(schedule, "ticks"), 5);
+    assert_true(json_number(schedule, "next_at_ms") == 4102444801000); /* a time that it has */
+    assert_string_equal(json_text(json_object_get(schedule, "message"), "body"), "new");
+    json_decref(schedule);
+    json_t *counts = command_json("", ARGS("schedule", "put", "differs", "--json"));
+    assert_members(counts, ARGS("same", "made", "changed", "restarted"));
+    json_decref(counts);
+}
+
+#define LINE_1          "{\"id\":\"good\",\"cron\":\"@daily\",\"message\":{\"body\":\"x\"}}\n"
+#define LINE_2(members) LINE_1 "{\"id\":\"bad\"," members "}\n"
+#define DAILY(members)  LINE_2("\"every_ms\":86400000," members)
+#define BODY            ",\"message\":{\"body\":\"x\"}"
+
+static void test_a_line_that_is_no_schedule_is_named(void **state)
+{
+    static const char *const rows[][2] = {
+        {LINE_2("\"crom\":\"@daily\"" BODY), "line 2: a schedule has no \"crom\"; did you mean "
+                                             "\"cron\"?; of the lines before it: same 0 "
+                                             "made 1 changed 0 restarted 0"},
+        {LINE_1 "plain", "line 2: not JSON: "},
+        {LINE_1 "[]", "line 2: not a JSON object; give one schedule a line"},
+        {LINE_1 "{\"every_ms\":1000" BODY "}", "line 2: there is no \"id\""},
+        {LINE_2("\"every_ms\":1000"), "line 2: there is no \"message\""},
+        {LINE_2("\"missed\":\"one\"" BODY), "line 2: a schedule has either cron or every_ms"},
+        {LINE_2("\"cron\":\"0 25 * * *\"" BODY), "line 2: cron \"0 >>>25<<< * * *\""},
+        {LINE_2("\"cron\":\"@daily\",\"zone\":\"Mars/Olympus\"" BODY), "no such zone"},
+        {LINE_2("\"every_ms\":99" BODY), "line 2: every_ms must be from 100"},
+        {DAILY("\"limit\":\"many\"" BODY), "line 2: \"limit\" cannot be used; give a whole number"},
+        {DAILY("\"start_at_ms\":\"noon\"" BODY), "\"start_at_ms\" cannot be used"},
+        {DAILY("\"start_at_ms\":2000,\"end_at_ms\":1000" BODY), "end_at_ms must be from 2000"},
+        {DAILY("\"missed\":\"two\"" BODY), "\"missed\" cannot be used; give \"one\" or \"none\""},
+        {DAILY("\"next_at_ms\":-1" BODY), "next_at_ms must be from 0"},
+        {DAILY("\"ticks\":-1" BODY), "ticks must be from 0"},
+        {DAILY("\"paused\":\"yes\"" BODY), "\"paused\" cannot be used; give true or false"},
+        {DAILY("\"paused\":true,\"note\":\"a\\nb\"" BODY), "a note is one line"},
+        {DAILY("\"note\":\"a\\u0000\"" BODY), "\"note\" cannot be used; give a text without"},
+        {DAILY("\"message\":\"x\""), "\"message\" cannot be used; give an object"},
+        {DAILY("\"message\":{}"), "there is no \"body\""},
+        {DAILY("\"message\":{\"body\":\"x\",\"boddy\":1}"),
+         "a schedule's message has no \"boddy\"; did you mean \"body\"?"},
+        {DAILY("\"message\":{\"body\":\"x\",\"max_retries\":65}"), "a number from -1 (none) to 64"},
+        {DAILY("\"message\":{\"body\":\"x\",\"priority\":5}"), "priority"},
+    };
+
+    command_done(NULL, ARGS("topic", "create", "strict", "--slots", "1"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(65, rows[i][1], rows[i][0], ARGS("schedule", "put", "strict"));
+    }
+    command_refused(64, "give its ID", NULL, ARGS("schedule", "put", "strict", "--every", "1d"));
+    command_refused(64, "leave out ID", NULL,
+                    ARGS("schedule", "put", "strict", "s", "--every", "1d", "--file", "-"));
+    command_refused(66, "cannot read /nowhere", NULL,
+                    ARGS("schedule", "put", "strict", "--file", "/nowhere"));
+}
+
 /* === Copy =============================================================== */
 
 static void test_a_topic_is_copied_to_another_cluster(void **state)
@@ -427,6 +600,9 @@ TEST_GROUP(backup)
         cmocka_unit_test(test_dead_letters_can_be_sent_as_new_messages),
         cmocka_unit_test(test_a_backup_is_restored_in_another_cluster),
         cmocka_unit_test(test_a_dead_letter_is_restored_as_a_message),
+        cmocka_unit_test(test_a_backup_of_schedules_is_put_in_another_cluster),
+        cmocka_unit_test(test_a_line_changes_what_differs),
+        cmocka_unit_test(test_a_line_that_is_no_schedule_is_named),
         cmocka_unit_test(test_a_topic_is_copied_to_another_cluster),
         cmocka_unit_test(test_a_copy_that_fails_says_where_it_continues),
         cmocka_unit_test(test_a_copy_names_what_cannot_be_stored),

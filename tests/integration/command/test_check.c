@@ -33,11 +33,22 @@ static void test_all_is_well(void **state)
     assert_check(0, "SLOTMQ OK - 1 topic | ", ARGS("check", "mail", "-z", zookeeper));
 }
 
+/* To a process of version 0.2 without ZooKeeper: whether one consumes it is not known. */
+static void bind_as_0_2(const char *topic)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), "topic{%s}", topic);
+    command_redis(servers_node_of(command_servers(), key),
+                  ARGS("HSET", key, "coord", "standalone"));
+}
+
 static void test_a_topic_is_beyond_its_bounds(void **state)
 {
     command_create_topic("late", "fixed_time", "inline");
     command_done("a\nb\nc\n", ARGS("send", "late"));
     command_kill_due("late", "1");
+    bind_as_0_2("late");
     command_done("d\n", ARGS("send", "late", "--delay", "1h"));
     assert_check(0, "SLOTMQ OK", ARGS("check", "late", "--max-dead", "1", "--max-waiting", "3"));
     assert_check(1, "SLOTMQ WARNING - late: dead 1 is more than 0 | ",
@@ -64,6 +75,51 @@ static void test_json_has_the_findings(void **state)
     assert_string_equal(json_text(document, "status"), "warning");
     json_decref(document);
     run_fini(&run);
+}
+
+static void tell_all(const char *const *words)
+{
+    for (size_t i = 0; i < servers_count(command_servers()); i++) {
+        if (servers_node(command_servers(), i) != NULL) {
+            command_redis(servers_node(command_servers(), i), words);
+        }
+    }
+}
+
+/* Of users that a consumer of a fleet in Redis may have: one lacks two commands and the channel of
+ * the tree, the other one the tree.  Nothing is said of them to who does not ask. */
+static void test_rights_that_members_of_a_fleet_in_redis_lack_are_named(void **state)
+{
+    const char *const zookeeper = servers_zookeeper(command_servers());
+    char redis[128];
+    struct run run;
+
+    command_done(NULL, ARGS("topic", "create", "lacking", "--slots", "1"));
+    tell_all(ARGS("ACL", "SETUSER", "app", "on", ">sesame", "~*", "resetchannels", "&wake*",
+                  "+@all", "-info", "-hkeys"));
+    tell_all(ARGS("ACL", "SETUSER", "job", "on", ">sesame", "~*lacking*", "&*", "+@all"));
+    assert_check(0, "SLOTMQ OK", ARGS("check", "lacking", "--rights", "-z", zookeeper));
+    assert_check(0, "SLOTMQ OK", ARGS("check", "lacking"));
+    command_run(&run, NULL, ARGS("check", "lacking", "--rights"));
+    assert_int_equal(run.exit_code, 1);
+    assert_non_null(strstr(run.out,
+                           "\nWARNING: app: it may send to lacking, but lacks +info +hkeys "
+                           "&tree{slotmq:/slotmq}:*: its consumers are no members"));
+    assert_non_null(
+        strstr(run.out, " -> ACL SETUSER app +info +hkeys &tree{slotmq:/slotmq}:*, at"));
+    assert_non_null(strstr(run.out, "\nWARNING: job: it may send to lacking, but lacks "
+                                    "~tree{slotmq:/slotmq}: its consumers are no members"));
+    run_fini(&run);
+    tell_all(ARGS("ACL", "SETUSER", "app", "+info", "+hkeys", "&tree*"));
+    tell_all(ARGS("ACL", "SETUSER", "job", "~tree*"));
+    assert_check(0, "SLOTMQ OK", ARGS("check", "lacking", "--rights"));
+    tell_all(ARGS("ACL", "SETUSER", "app", "-acl"));
+    (void) snprintf(redis, sizeof(redis), "redis://app:sesame@%s",
+                    server_address(servers_node(command_servers(), 0)));
+    assert_check(3, "SLOTMQ UNKNOWN - rights: not known: what users may do may not be asked",
+                 ARGS("check", "lacking", "--rights", "-r", redis));
+    tell_all(ARGS("ACL", "DELUSER", "app", "job"));
+    command_done(NULL, ARGS("topic", "delete", "lacking", "--yes"));
 }
 
 static void test_what_it_cannot_tell_is_3(void **state)
@@ -199,6 +255,7 @@ static void test_messages_that_their_owner_does_not_claim_are_a_warning(void **s
     command_done(NULL, ARGS("topic", "create", "asleep", "--type", "fixed_time", "--slots", "1"));
     command_done(NULL, ARGS("send", "asleep", "a"));
     command_done(NULL, ARGS("consume", "asleep", "--count", "1"));
+    bind_as_0_2("asleep");
     command_done("{\"body\":\"b\",\"due_at\":\"2020-01-01T00:00:00Z\"}\n",
                  ARGS("send", "asleep", "--json", "--restore"));
     assert_check(0, "SLOTMQ OK - 1 topic | ", ARGS("check", "asleep"));
@@ -317,6 +374,7 @@ TEST_GROUP(check)
         cmocka_unit_test(test_all_is_well),
         cmocka_unit_test(test_a_topic_is_beyond_its_bounds),
         cmocka_unit_test(test_json_has_the_findings),
+        cmocka_unit_test(test_rights_that_members_of_a_fleet_in_redis_lack_are_named),
         cmocka_unit_test(test_what_it_cannot_tell_is_3),
         cmocka_unit_test(test_a_mistake_of_its_caller_is_3),
         cmocka_unit_test(test_all_groups_of_a_topic_are_looked_at),

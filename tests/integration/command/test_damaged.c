@@ -189,8 +189,10 @@ static void test_repair_says_what_it_did(void **state)
 {
     char *err = command_err(NULL, ARGS("topic", "repair", "slot"));
 
-    assert_string_equal(err,
-                        "topic slot is repaired: slot 1 had lost its keys and is open again\n");
+    assert_string_equal(
+        err, "topic slot is repaired: slot 1 had lost its keys and is open again\n"
+             "schedules of slots that had lost their keys are lost, too: slotmq schedule "
+             "put brings them back from a backup\n");
     free(err);
     /* what is lost is named, also when all else is whole */
     free(command_partly(1, "slotmq topic repair lost", ARGS("top", "--count", "1")));
@@ -209,6 +211,36 @@ static void test_repair_says_what_it_did(void **state)
     command_refused(1, "nowhere", NULL, ARGS("topic", "repair", "nowhere"));
 }
 
+/* Those of the other slot are as they were. */
+static void test_the_schedules_of_a_lost_slot_are_put_again(void **state)
+{
+    enum { MANY = 8 };
+    char name[8], counts[64];
+    size_t lost = 0;
+
+    command_done(NULL, ARGS("topic", "create", "ticks", "--type", "priority", "--slots", "2"));
+    for (int i = 0; i < MANY; i++) {
+        (void) snprintf(name, sizeof(name), "s%d", i);
+        command_done(NULL, ARGS("schedule", "put", "ticks", name, "x", "--every", "1d", "-q"));
+    }
+    char *backup = command_out(NULL, ARGS("schedule", "list", "ticks", "--json"));
+    for (const char *at = backup; (at = strstr(at, "\"slot\":1")) != NULL; at++) {
+        lost++;
+    }
+    assert_in_range(lost, 1, MANY - 1);
+    redis_cli(ARGS("DEL", "ticks_1", "prepare{ticks_1}", "dead{ticks_1}", "why{ticks_1}",
+                   "slot{ticks_1}", "schedule{ticks_1}"));
+    char *err = command_err(NULL, ARGS("topic", "repair", "ticks"));
+    assert_non_null(strstr(err, "schedules of slots that had lost their keys are lost, too"));
+    free(err);
+    err = command_err(backup, ARGS("schedule", "put", "ticks"));
+    (void) snprintf(counts, sizeof(counts), "same %zu made %zu changed 0 restarted 0\n",
+                    MANY - lost, lost);
+    assert_ptr_equal(strstr(err, counts), err);
+    free(err);
+    free(backup);
+}
+
 TEST_GROUP(damaged)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +252,7 @@ TEST_GROUP(damaged)
         cmocka_unit_test(test_top_says_on_a_screen_how_to_repair),
         cmocka_unit_test(test_a_key_of_another_type_is_named),
         cmocka_unit_test(test_repair_says_what_it_did),
+        cmocka_unit_test(test_the_schedules_of_a_lost_slot_are_put_again),
     };
 
     return cmocka_run_group_tests_name("damaged", tests, set_up, command_teardown);

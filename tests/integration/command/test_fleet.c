@@ -31,9 +31,8 @@ static void test_it_asks_first(void **state)
     assert_int_equal(command_at_terminal("y\n", ARGS("fleet", "raise-fence", "-z", zookeeper)), 0);
 }
 
-static void test_it_needs_a_zookeeper(void **state)
+static void test_it_needs_a_verb(void **state)
 {
-    command_refused(64, "no ZooKeeper given", NULL, ARGS("fleet", "raise-fence", "--yes"));
     command_refused(64, "raise-fence", NULL, ARGS("fleet"));
 }
 
@@ -117,31 +116,33 @@ static void test_verbs_of_a_fleet_in_redis(void **state)
         const char *words[6];
         int code;
         const char *said;
-        bool standalone; /* without the option */
+        bool elsewhere; /* at the default root */
     } rows[] = {
         {{"topic", "create", "trees"}, 0, "", false},
         {{"fleet", "show"}, 1, "there is no fleet at /verbs", false},
         {{"fleet", "evict", "nobody", "--yes"}, 1, "no member nobody", false},
         {{"consume", "trees", "--exit-when-empty"}, 0, "", false},
         {{"fleet", "show"}, 0, "reign of the tree in Redis", false},
+        {{"fleet", "show"}, 0, "Redis, at 127.0.0.1:", false},
+        {{"fleet", "show", "--json"}, 0, "\"server\":\"127.0.0.1:", false},
+        {{"doctor"}, 1, "its tree is in Redis at 127.0.0.1:", false},
         {{"fleet", "raise-fence", "--yes"}, 0, "", false},
         {{"consume", "trees", "--exit-when-empty"}, 0, "", false},
         {{"check", "trees"}, 0, "", false},
-        {{"consume", "trees"}, 73, "give this process coordination=redis and that root", true},
+        {{"consume", "trees"}, 73, "with the root /verbs: give this process that root", true},
         {{"topic", "rebind", "trees"}, 0, "", true},
-        {{"consume", "trees", "--exit-when-empty"}, 0, "", false}, /* nobody has its lease */
-        {{"consume", "trees"}, 73, "give this process coordination=redis and that root", true},
+        {{"consume", "trees"}, 73, "with the root /slotmq: give this process that root", false},
+        {{"consume", "trees", "--exit-when-empty"}, 0, "", true},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *words[16] = {"-X", "coordination=redis",     "-X", "root=/verbs",
-                                 "-X", "session_timeout_ms=1000"};
-        const char **from = rows[i].standalone ? words + 6 : words;
+        const char *words[16] = {"-X", "root=/verbs", "-X", "session_timeout_ms=1000"};
+        const char **from = rows[i].elsewhere ? words + 2 : words;
         struct run run;
 
         for (size_t w = 0; w < 6 && rows[i].words[w] != NULL; w++) {
-            words[w + 6] = rows[i].words[w];
+            words[w + 4] = rows[i].words[w];
         }
         command_run(&run, NULL, from);
         if (run.exit_code != rows[i].code ||
@@ -158,7 +159,7 @@ TEST_GROUP(fleet)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_fence_is_raised),
         cmocka_unit_test(test_it_asks_first),
-        cmocka_unit_test(test_it_needs_a_zookeeper),
+        cmocka_unit_test(test_it_needs_a_verb),
         cmocka_unit_test(test_verbs_leave_no_nodes),
         cmocka_unit_test(test_verbs_of_a_fleet_in_redis),
     };

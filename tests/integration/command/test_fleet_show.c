@@ -116,7 +116,7 @@ static void await_slots(const char *topic, const char *member, json_int_t slots)
 static void test_there_is_no_fleet_yet(void **state)
 {
     command_refused(1, "there is no fleet at", NULL, ARGS("fleet", "show", "-z", zookeeper));
-    command_refused(64, "no ZooKeeper given", NULL, ARGS("fleet", "show"));
+    command_refused(1, "there is no fleet at /slotmq", NULL, ARGS("fleet", "show"));
     command_refused(64, "fleet evict needs MEMBER", NULL, ARGS("fleet", "evict"));
 }
 

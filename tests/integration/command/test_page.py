@@ -56,7 +56,7 @@ class Page(unittest.TestCase):
     def start(cls, stack):
         cls.folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slotmq-page-")))
         box = cls.folder / "sandbox"
-        subprocess.run([SANDBOX, "up", box], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", box, "--zookeeper"], check=True, capture_output=True)
         stack.callback(subprocess.run, [SANDBOX, "down", box], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
         cls.environment = {**os.environ, **dict(re.findall(r"^export (\w+)=(\S+)$", said, re.MULTILINE))}

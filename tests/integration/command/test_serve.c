@@ -299,9 +299,11 @@ static void assert_page_lists(const char *text)
         if (sscanf(line, "| `slotmq_serve_%63[a-z_]` | %15[a-z] | %255[^|\n]", name, type, help) ==
             3) {
             snprintf(wanted, sizeof(wanted),
-                     "# HELP slotmq_serve_%s %.*s\n# TYPE slotmq_serve_%s %s\nslotmq_serve_%s ",
+                     "# HELP slotmq_serve_%s %.*s\n# TYPE slotmq_serve_%s %s\nslotmq_serve_%s",
                      name, (int) strlen(help) - 1, help, name, type, name);
-            assert_non_null(strstr(text, wanted));
+            const char *found = strstr(text, wanted);
+            assert_non_null(found);
+            assert_non_null(strchr(" {", found[strlen(wanted)]));
             rows++;
         }
     }
@@ -337,6 +339,7 @@ static void test_metrics_are_those_of_stat(void **state)
     char *found = sorted_lines(answer.body);
     assert_string_equal(found, wanted);
     assert_page_lists(answer.body);
+    assert_non_null(strstr(answer.body, "\nslotmq_serve_fleet_reign{kind=\"zookeeper\",root=\"/"));
     free(wanted);
     free(found);
     free(stat);

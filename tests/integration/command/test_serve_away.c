@@ -238,16 +238,17 @@ static void test_a_consumer_is_ready_with_slots_or_as_a_spare(void **state)
 {
     struct http owner = {.port = 0}, spare = {.port = 0};
 
-    http_start(&owner, ARGS("consume", "others", "--listen", "127.0.0.1:0", "--", "true"));
+    command_done(NULL, ARGS("topic", "create", "one", "--slots", "1"));
+    http_start(&owner, ARGS("consume", "one", "--listen", "127.0.0.1:0", "--", "true"));
     await_answer(&owner, "/readyz", 200, "ok\n");
-    http_start(&spare, ARGS("consume", "others", "--listen", "127.0.0.1:0", "--", "true"));
-    await_answer(&spare, "/readyz", 503, "topic others: this process has no slot yet\n");
-    await_answer(&spare, "/readyz", 200,
-                 "ok: topic others: this process has no slot, because another process consumes");
+    http_start(&spare, ARGS("consume", "one", "--listen", "127.0.0.1:0", "--", "true"));
+    await_answer(&spare, "/readyz", 503, "topic one: this process has no slot yet\n");
+    await_answer(&spare, "/readyz", 200, "ok: topic one: this process has no slot, because ");
     assert_int_equal(http_status(&spare, "/healthz", ""), 200);
     http_end(&owner);
     await_answer(&spare, "/readyz", 200, "ok\n");
     http_end(&spare);
+    command_done(NULL, ARGS("topic", "delete", "one", "--yes"));
 }
 
 /* === Servers that refuse writes ========================================= */
@@ -323,7 +324,8 @@ static void append_only_file_fails(const struct server *node, bool begins)
         assert_int_equal(mkdir(folder, 0700), 0);
         assert_int_equal(symlink("/dev/full", path), 0);
         command_redis(node, ARGS("CONFIG", "SET", "appendonly", "yes"));
-        command_redis(node, ARGS("SET", "x{solo}", "1"));
+        /* the fleet may have written there before, and then the server refuses this */
+        command_redis(node, ARGS("EVAL", "redis.pcall('SET', KEYS[1], 1)", "1", "x{solo}"));
         await_persistence(node, "aof_last_write_status:err");
     } else {
         command_redis(node, ARGS("CONFIG", "SET", "appendonly", "no"));
@@ -410,14 +412,28 @@ static void assert_refusal_is_said(const struct refusal *row, const struct serve
     http_end(&serve);
 }
 
+/* Of a fleet that is not on this server. */
+static const char *root_beside(const struct server *node)
+{
+    static char root[] = "root=/a";
+    char key[] = "tree{slotmq:/a}";
+
+    while (servers_node_of(command_servers(), key) == node) {
+        root[sizeof(root) - 2]++;
+        key[sizeof(key) - 3]++;
+    }
+    return root;
+}
+
 static void test_a_server_that_refuses_writes_is_said_everywhere(void **state)
 {
     const struct server *node = servers_node_of(command_servers(), "topic{solo}");
+    const char *const root = root_beside(node);
     struct http consumer = {.port = 0};
 
     command_done(NULL, ARGS("topic", "create", "solo", "--slots", "1"));
     http_start(&consumer, ARGS("consume", "solo", "--listen", "127.0.0.1:0", "-X",
-                               "session_timeout_ms=2s", "--", "true"));
+                               "session_timeout_ms=2s", "-X", root, "--", "true"));
     await_answer(&consumer, "/readyz", 200, "ok\n");
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         refusals[i].set(node, true);
@@ -425,7 +441,31 @@ static void test_a_server_that_refuses_writes_is_said_everywhere(void **state)
         refusals[i].set(node, false);
         await_answer(&consumer, "/readyz", 200, "ok\n");
     }
-    assert_says(0, "SLOTMQ OK", "", ARGS("check"));
+    assert_says(0, "SLOTMQ OK", "", ARGS("check", "solo", "-X", root));
+    http_end(&consumer);
+}
+
+/* Where its tree is, how many members it has heard, and which life of its master that is. */
+static void test_metrics_know_a_fleet_in_redis(void **state)
+{
+    struct http consumer = {.port = 0}, serve = {.port = 0};
+    struct http_answer answer;
+
+    command_done(NULL, ARGS("topic", "create", "seen", "--slots", "1"));
+    http_start(&consumer, ARGS("consume", "seen", "--listen", "127.0.0.1:0", "-X",
+                               "coordination=redis", "-X", "root=/seen", "--", "true"));
+    await_answer(&consumer, "/readyz", 200, "ok\n");
+    http_start(&serve, ARGS("serve", "--listen", "127.0.0.1:0", "-X", "coordination=redis", "-X",
+                            "root=/seen"));
+    await_answer(&serve, "/metrics", 200,
+                 "\nslotmq_serve_fleet_members{kind=\"redis\",root=\"/seen\"} 1\n");
+    http_get(&answer, &serve, "/metrics", "");
+    assert_non_null(strstr(answer.body, "\nslotmq_serve_fleet_grace_seconds{kind=\"redis\""));
+    assert_non_null(strstr(answer.body, "\nslotmq_serve_fleet_reign{kind=\"redis\""));
+    assert_null(
+        strstr(answer.body, "\nslotmq_serve_fleet_reign{kind=\"redis\",root=\"/seen\"} 0\n"));
+    http_fini(&answer);
+    http_end(&serve);
     http_end(&consumer);
 }
 
@@ -440,6 +480,7 @@ TEST_GROUP(serve_away)
         cmocka_unit_test(test_a_consumer_has_metrics_and_health),
         cmocka_unit_test(test_a_consumer_is_ready_with_slots_or_as_a_spare),
         cmocka_unit_test(test_a_server_that_refuses_writes_is_said_everywhere),
+        cmocka_unit_test(test_metrics_know_a_fleet_in_redis),
     };
 
     return cmocka_run_group_tests(tests, set_up, command_teardown);

@@ -313,7 +313,7 @@ static void test_a_topic_is_rebound(void **state)
     free(err);
     command_done(NULL,
                  ARGS("-z", zookeeper, "-X", credentials, "consume", "bound", "--exit-when-empty"));
-    command_refused(73, "\"standalone\"", NULL, ARGS("consume", "bound", "--exit-when-empty"));
+    command_refused(73, "\"redis:/slotmq\"", NULL, ARGS("consume", "bound", "--exit-when-empty"));
     json_t *document = command_json(NULL, ARGS("topic", "rebind", "bound", "--force", "--json"));
     assert_string_equal(json_text(document, "rebound"), "bound");
     json_decref(document);
@@ -332,6 +332,23 @@ static void old_producer_sends(const char *slot)
                                      (long long) time(NULL) * 1000));
         redisFree(redis);
     }
+}
+
+/* Does the hash, of which one of the servers is the master, have that field? */
+static bool has_field(const char *key, const char *field)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < servers_count(command_servers()); i++) {
+        redisContext *redis =
+            redisConnect("127.0.0.1", server_port(servers_node(command_servers(), i)));
+        redisReply *reply = redisCommand(redis, "HEXISTS %s %s", key, field);
+
+        found = found || (reply->type == REDIS_REPLY_INTEGER && reply->integer == 1);
+        freeReplyObject(reply);
+        redisFree(redis);
+    }
+    return found;
 }
 
 static void topic_has_format(const char *name, int64_t format)
@@ -363,15 +380,38 @@ static void test_a_topic_gets_the_newest_format_and_the_one_before_again(void **
     is_upgraded(ARGS("topic", "upgrade", "form", "--force"), "topic form has format 5 now\n");
     is_upgraded(ARGS("topic", "upgrade", "form"), "topic form has format 5\n");
     command_done(NULL, ARGS("send", "form", "five", "--key", "k", "--header", "a=b"));
+    command_done(NULL, ARGS("send", "form", "mine", "--id", "mine"));
+    assert_true(has_field("body{form_0}", "hmine") && !has_field("body{form_0}", "bmine"));
+    command_refused(64, "only by slotmq topic upgrade form --back", NULL,
+                    ARGS("topic", "alter", "form", "format=4"));
     command_refused(1, "1 messages of topic form are stored as format 5 stores them", NULL,
                     ARGS("topic", "upgrade", "form", "--back"));
+    command_refused(1, "run slotmq topic upgrade form --back", NULL,
+                    ARGS("topic", "alter", "form", "format=4", "whole_max=256"));
     topic_has_format("form", 5);
-    command_done(NULL, ARGS("send", "form", "after"));
+    assert_true(has_field("body{form_0}", "bmine"));
+    command_done(NULL, ARGS("send", "form", "after", "--id", "after"));
+    assert_true(has_field("body{form_0}", "bafter"));
     char *out = command_out(NULL, ARGS("consume", "form", "--exit-when-empty", "--threads", "1"));
-    assert_string_equal(out, "four\nfive\nafter\n");
+    assert_string_equal(out, "four\nfive\nmine\nafter\n");
     free(out);
     is_upgraded(ARGS("topic", "upgrade", "form", "--back"), "topic form has format 4 now\n");
     topic_has_format("form", 4);
+}
+
+static void test_the_way_back_looks_into_each_group(void **state)
+{
+    command_done(NULL, ARGS("topic", "create", "both", "--slots", "1", "--format", "5", "--groups",
+                            "done,late"));
+    command_done(NULL, ARGS("send", "both", "five"));
+    free(command_out(NULL, ARGS("consume", "both/done", "--exit-when-empty")));
+    command_refused(1, "1 messages of topic both are stored as format 5 stores them", NULL,
+                    ARGS("topic", "upgrade", "both", "--back"));
+    command_refused(1, "run slotmq topic upgrade both --back", NULL,
+                    ARGS("topic", "alter", "both", "format=4", "whole_max=256"));
+    topic_has_format("both", 5);
+    free(command_out(NULL, ARGS("consume", "both/late", "--exit-when-empty")));
+    is_upgraded(ARGS("topic", "upgrade", "both", "--back"), "topic both has format 4 now\n");
 }
 
 /* By key and id, whether it waits, rests or is dead. */
@@ -473,6 +513,7 @@ TEST_GROUP(topic)
         cmocka_unit_test(test_a_name_may_have_120_bytes_and_no_more),
         cmocka_unit_test(test_a_topic_is_rebound),
         cmocka_unit_test(test_a_topic_gets_the_newest_format_and_the_one_before_again),
+        cmocka_unit_test(test_the_way_back_looks_into_each_group),
         cmocka_unit_test(test_a_message_of_the_newest_format_is_found_and_moved),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
         cmocka_unit_test(test_a_person_is_asked_before_messages_are_thrown_away),

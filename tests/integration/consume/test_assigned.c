@@ -197,19 +197,6 @@ static void lost_membership_is_reported_once(void **state)
 
 /* --- without ZooKeeper --- */
 
-static void standalone_worker_reports_it_too(void **state)
-{
-    smq_client *client = cluster_client();
-    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    struct process process;
-
-    process_start(&process, NULL, topic);
-    await_owned(&process, SLOTS);
-    process_stop(&process);
-    assert_reported(&process, SLOTS);
-    smq_client_free(client);
-}
-
 static void polled_consumer_reports_it_too(void **state)
 {
     smq_client *client = cluster_client();
@@ -249,7 +236,6 @@ TEST_GROUP(assigned)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joins_and_leaves_are_reported_once),
         cmocka_unit_test(lost_membership_is_reported_once),
-        cmocka_unit_test(standalone_worker_reports_it_too),
         cmocka_unit_test(polled_consumer_reports_it_too),
         cmocka_unit_test(shared_topic_has_no_slots_to_report),
     };

@@ -278,36 +278,6 @@ static void nor_for_one_that_is_found_damaged_meanwhile(void **state)
     stopped_with_damaged_slots(false);
 }
 
-/* Its lease is stored in the lost key.  A slot without keys makes it read the definition, too. */
-static void a_standalone_worker_waits_for_its_lost_definition(void **state)
-{
-    struct told told = {.text = ""};
-    smq_client *client = client_of(&told, NULL);
-    struct handler_log *log = handler_log_new(NULL);
-    const char *topic;
-    smq_consumer *worker;
-    smq_error err;
-
-    topic = cluster_priority_topic(client, false, SLOTS);
-    worker = handler_log_worker(client, topic, log);
-    messages_send(client, topic, (struct test_message){.body = "before"});
-    handler_log_await(log, 1);
-    keys_lose_slot_and_subscribers(topic, 0);
-    await_told(&told, 0, false);
-    keys_lose_topic(topic);
-    await_told(&told, SLOTS, false);
-    assert_non_null(strstr(told.text, "topic repair"));
-    assert_int_equal(smq_consumer_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
-    repair(client, topic);
-    await_told(&told, SLOTS, true);
-    await_told(&told, 0, true);
-    messages_send(client, topic, (struct test_message){.body = "after"});
-    handler_log_await(log, 2);
-    handler_log_stop_worker(worker);
-    handler_log_free(log);
-    smq_client_free(client);
-}
-
 /* How many slots of the topic have an owner under each of two generations. */
 struct owners {
     smq_client *client;
@@ -440,19 +410,19 @@ static void a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots(void **sta
 {
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
-    smq_client *standalone = cluster_client();
+    smq_client *in_redis = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, false, SLOTS);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
     await_owners(client, topic, SLOTS, 0);
-    lost_and_repaired(standalone, topic);
+    lost_and_repaired(in_redis, topic);
     messages_send_numbers(client, topic, 0, COUNT);
     handler_log_await(log, COUNT);
     await_owners(client, topic, SLOTS, 0); /* nobody was fenced */
     handler_log_stop_worker(worker);
     handler_log_free(log);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
     smq_client_free(client);
 }
 
@@ -478,11 +448,11 @@ static void or_to_the_one_that_owned_them_last(void **state)
 {
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
-    smq_client *standalone = cluster_client();
+    smq_client *in_redis = cluster_client();
 
-    belongs_to_the_last(client, standalone);
-    belongs_to_the_last(standalone, client);
-    smq_client_free(standalone);
+    belongs_to_the_last(client, in_redis);
+    belongs_to_the_last(in_redis, client);
+    smq_client_free(in_redis);
     smq_client_free(client);
 }
 
@@ -491,7 +461,7 @@ static void or_to_the_one_that_it_was_rebound_to(void **state)
 {
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
-    smq_client *standalone = cluster_client();
+    smq_client *in_redis = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, false, SLOTS);
     smq_consumer *worker = handler_log_worker(client, topic, log);
@@ -499,14 +469,14 @@ static void or_to_the_one_that_it_was_rebound_to(void **state)
 
     await_owners(client, topic, SLOTS, 0);
     handler_log_stop_worker(worker);
-    assert_ok(smq_topic_rebind(standalone, topic, false, &err), &err);
+    assert_ok(smq_topic_rebind(in_redis, topic, false, &err), &err);
     lost_and_repaired(client, topic);
     messages_send(client, topic, (struct test_message){.body = "after"});
-    worker = handler_log_worker(standalone, topic, log);
+    worker = handler_log_worker(in_redis, topic, log);
     handler_log_await(log, 1);
     handler_log_stop_worker(worker);
     handler_log_free(log);
-    smq_client_free(standalone);
+    smq_client_free(in_redis);
     smq_client_free(client);
 }
 
@@ -563,7 +533,6 @@ TEST_GROUP(damaged_slots)
         cmocka_unit_test(so_is_one_of_a_shared_topic),
         cmocka_unit_test(a_stop_does_not_wait_for_a_damaged_slot),
         cmocka_unit_test(nor_for_one_that_is_found_damaged_meanwhile),
-        cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
         cmocka_unit_test(a_fleet_continues_under_the_generation_of_the_repaired_topic),
         cmocka_unit_test(a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots),
         cmocka_unit_test(or_to_the_one_that_owned_them_last),

@@ -14,6 +14,7 @@
 #include "integration/fixture/load.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "integration/fixture/pairs.h"
 #include "integration/fixture/sharers.h"
 #include "support/group.h"
 #include "support/long_form.h"
@@ -34,68 +35,18 @@ static int start(void **state)
     return cluster_start(&options);
 }
 
-/* --- a master and its replica -------------------------------------------------------------- */
-
-struct pair {
-    struct server *master, *replica;
-};
-
-static struct pair pair_with(struct server *master)
-{
-    struct pair pair = {.master = master};
-    size_t number = 0;
-
-    while (servers_node(cluster_servers(), number) != pair.master) {
-        number++;
-    }
-    pair.replica = servers_node(cluster_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
-    return pair;
-}
-
-/* Those of a slot of the topic. */
-static struct pair pair_of(const struct load *load, int slot)
-{
-    return pair_with(load_master(load, slot));
-}
-
-static bool says(const struct server *server, const char *line)
-{
-    redisReply *reply = keys_command_at(server, "INFO replication");
-    bool so = strstr(reply->str, line) != NULL;
-
-    freeReplyObject(reply);
-    return so;
-}
-
-static bool has_taken_over(void *arg)
-{
-    const struct pair *pair = arg;
-
-    return says(pair->replica, "role:master");
-}
-
-static void await_takeover(struct pair *pair)
-{
-    assert_true(wait_until(has_taken_over, pair, TIMEOUT_MS));
-}
+/* --- failovers by agreement --- */
 
 /* Nodes vote once in two node time-outs for a replica of one master, and Redis gives up after 5 s:
  * then it is asked again. */
 static void fail_over(struct load *load, struct pair *pair)
 {
-    for (int i = 0; i < FAILOVERS_ASKED && !has_taken_over(pair); i++) {
+    for (int i = 0; i < FAILOVERS_ASKED && !pair_has_taken_over(pair); i++) {
         freeReplyObject(keys_command_at(pair->replica, "CLUSTER FAILOVER"));
         load_send(load, long_form(SIZE_BURST));
-        (void) wait_until(has_taken_over, pair, FAILOVER_MS);
+        (void) wait_until(pair_has_taken_over, pair, FAILOVER_MS);
     }
-    assert_true(has_taken_over(pair));
-}
-
-static bool is_behind(void *arg)
-{
-    const struct pair *pair = arg;
-
-    return says(pair->replica, "master_link_status:down");
+    assert_true(pair_has_taken_over(pair));
 }
 
 /* --- the tests ----------------------------------------------------------------------------- */
@@ -106,7 +57,7 @@ static void nothing_is_lost_or_handled_twice_in_failovers_by_agreement(void **st
 
     load_round(load);
     for (int i = 0; i < long_form(SIZE_FAILOVERS); i++) {
-        struct pair pair = pair_of(load, i % LOAD_SLOTS);
+        struct pair pair = pair_with(load_master(load, i % LOAD_SLOTS));
         int acknowledged = load_acknowledged(load);
 
         load_send(load, long_form(SIZE_BURST));
@@ -131,13 +82,13 @@ static struct load *start_with_replicas(const struct load_options *kind)
 static void what_replicas_acknowledged_is_handled_when_a_master_dies(void **state)
 {
     struct load *load = start_with_replicas(*state);
-    struct pair pair = pair_of(load, 0);
+    struct pair pair = pair_with(load_master(load, 0));
 
     load_round(load);
     load_send(load, long_form(SIZE_BURST));
     server_kill(pair.master);
     load_send(load, long_form(SIZE_BURST));
-    await_takeover(&pair);
+    pair_await_takeover(&pair);
     load_keep(load, long_form(SIZE_AWAY_MS));
     assert_true(server_restart(pair.master));
     assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
@@ -149,13 +100,13 @@ static void what_replicas_acknowledged_is_handled_when_a_master_dies(void **stat
 static void what_replicas_acknowledged_is_handled_when_a_master_stands_still(void **state)
 {
     struct load *load = start_with_replicas(*state);
-    struct pair pair = pair_of(load, 0);
+    struct pair pair = pair_with(load_master(load, 0));
 
     load_round(load);
     load_send(load, long_form(SIZE_BURST));
     server_pause(pair.master);
     load_send(load, long_form(SIZE_BURST));
-    await_takeover(&pair);
+    pair_await_takeover(&pair);
     load_keep(load, long_form(SIZE_AWAY_MS));
     server_resume(pair.master);
     load_send(load, long_form(SIZE_BURST));
@@ -164,31 +115,23 @@ static void what_replicas_acknowledged_is_handled_when_a_master_stands_still(voi
     (void) load_end(load);
 }
 
-/* The replica is not given anything any more: its connection is cut, and a new one refused. */
-static void leave_behind(struct pair *pair)
-{
-    freeReplyObject(keys_command_at(pair->master, "ACL SETUSER default -psync -sync"));
-    freeReplyObject(keys_command_at(pair->master, "CLIENT KILL TYPE replica"));
-    assert_true(wait_until(is_behind, pair, TIMEOUT_MS));
-}
-
 /* What was handled before the master dies is forgotten, and only messages that the replica has may
  * come again.  Owners continue, although Redis does not know their last claims. */
 static void owners_continue_when_a_replica_takes_over_without_the_last_writes(void **state)
 {
     struct load *load = load_start(*state);
-    struct pair pair = pair_of(load, 0);
+    struct pair pair = pair_with(load_master(load, 0));
     struct verdict verdict;
     int before;
 
     load_round(load);
     load_send(load, long_form(SIZE_BURST));
-    leave_behind(&pair);
+    pair_leave_behind(&pair);
     before = load_acknowledged(load);
     load_keep(load, long_form(SIZE_BEHIND_MS));
     load_await_handled(load);
     server_kill(pair.master);
-    await_takeover(&pair);
+    pair_await_takeover(&pair);
     load_round(load);
     assert_true(server_restart(pair.master));
     assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
@@ -253,7 +196,7 @@ static void requests_that_wait_for_a_busy_master_survive_its_death(void **state)
     (void) state;
     busy.topic = cluster_topic(busy.client, &topic);
     (void) snprintf(key, sizeof(key), "slot{%s_0}", busy.topic);
-    pair = pair_with(servers_node_of(cluster_servers(), key));
+    pair = pair_of_key(key);
     busy.producer =
         messages_producer(busy.client, &SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS));
     worker = handler_log_worker(busy.client, busy.topic, log);
@@ -270,7 +213,7 @@ static void requests_that_wait_for_a_busy_master_survive_its_death(void **state)
     server_pause(pair.master);
     busy_send(&busy);
     server_kill(pair.master);
-    await_takeover(&pair);
+    pair_await_takeover(&pair);
     assert_true(wait_until(busy_has_ended, &busy, TIMEOUT_MS));
     assert_int_equal(atomic_load(&busy.stored), busy.sent);
     assert_true(server_restart(pair.master));
@@ -305,14 +248,14 @@ static void a_schedule_ticks_on_once_over_failovers(void **state)
     (void) snprintf(key, sizeof(key), "slot{%s_0}", topic);
     assert_ok(smq_schedule_put(client, topic, "s", &schedule, NULL, &err), &err);
     for (int i = 0; i < long_form(SIZE_FAILOVERS); i++) {
-        struct pair pair = pair_with(servers_node_of(cluster_servers(), key));
+        struct pair pair = pair_of_key(key);
 
         handler_log_await(log, handler_log_count(log) + TICKS_BETWEEN);
-        for (int asked = 0; asked < FAILOVERS_ASKED && !has_taken_over(&pair); asked++) {
+        for (int asked = 0; asked < FAILOVERS_ASKED && !pair_has_taken_over(&pair); asked++) {
             freeReplyObject(keys_command_at(pair.replica, "CLUSTER FAILOVER"));
-            (void) wait_until(has_taken_over, &pair, FAILOVER_MS);
+            (void) wait_until(pair_has_taken_over, &pair, FAILOVER_MS);
         }
-        assert_true(has_taken_over(&pair));
+        assert_true(pair_has_taken_over(&pair));
         assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
     }
     handler_log_await(log, handler_log_count(log) + TICKS_BETWEEN);
@@ -355,7 +298,7 @@ static void asleep_init(struct asleep *asleep, const struct load_options *kind)
     asleep->members.session_ms = 20000; /* nobody dies here, not even of slowness */
     members_start(&asleep->members);
     snprintf(asleep->store, sizeof(asleep->store), "%s_0", asleep->members.topic);
-    asleep->pair = pair_with(servers_node_of(cluster_servers(), asleep->store));
+    asleep->pair = pair_of_key(asleep->store);
 }
 
 static void asleep_send(struct asleep *asleep, int count)
@@ -388,21 +331,6 @@ static redisContext *replica_as(const struct pair *pair, const char *greeting)
     assert_int_equal(redis->err, 0);
     freeReplyObject(redisCommand(redis, greeting));
     return redis;
-}
-
-/* The replica has all that the master has. */
-static bool is_in_sync(void *arg)
-{
-    struct asleep *asleep = arg;
-    redisContext *redis = replica_as(&asleep->pair, "READONLY");
-    redisReply *known = redisCommand(redis, "HMGET slot{%s} done parked", asleep->store);
-    bool in_sync = known->type == REDIS_REPLY_ARRAY && known->elements == 2 &&
-                   known->element[0]->str != NULL && atoi(known->element[0]->str) == asleep->sent &&
-                   known->element[1]->str != NULL && strchr(known->element[1]->str, '/') != NULL;
-
-    freeReplyObject(known);
-    redisFree(redis);
-    return in_sync;
 }
 
 /* Until may_subscribe() nobody but the listener may subscribe there. */
@@ -473,15 +401,15 @@ static void lost_push_after_a_failover_without_the_last_writes_is_found_in_time(
     asleep_init(&asleep, *state);
     asleep_send(&asleep, SOME);
     await_sleep(&asleep);
-    assert_true(wait_until(is_in_sync, &asleep, TIMEOUT_MS));
-    leave_behind(&asleep.pair);
+    pair_await_level(&asleep.pair);
+    pair_leave_behind(&asleep.pair);
     for (int i = 0; i < MORE; i++) {
         asleep_send(&asleep, 1);
         await_sleep(&asleep);
     }
     keep_from_subscribing(&asleep.pair);
     server_kill(asleep.pair.master);
-    await_takeover(&asleep.pair);
+    pair_await_takeover(&asleep.pair);
     sent_ns = lose_a_push(&asleep);
     may_subscribe(&asleep.pair);
     assert_true(wait_until(all_have_begun, &asleep, TIMEOUT_MS));
@@ -495,45 +423,25 @@ static void lost_push_after_a_failover_without_the_last_writes_is_found_in_time(
 
 /* --- who sleeps in a shared topic ---------------------------------------------------------- */
 
-struct sleepers_at {
-    struct pair pair;
-    char key[64];
-};
-
-/* What the master wrote last, and the topic before that, is at the replica. */
-static bool replica_knows_who_sleeps(void *arg)
-{
-    struct sleepers_at *at = arg;
-    redisContext *redis = replica_as(&at->pair, "READONLY");
-    redisReply *known = redisCommand(redis, "HGET %s parked", at->key);
-    redisReply *parked = keys_command(at->key, "HGET %s parked", at->key);
-    bool knows = known->type == REDIS_REPLY_STRING && parked->type == REDIS_REPLY_STRING &&
-                 strcmp(known->str, parked->str) == 0;
-
-    freeReplyObject(parked);
-    freeReplyObject(known);
-    redisFree(redis);
-    return knows;
-}
-
 /* A message that is sent as soon as there is a new master begins before anybody looks by itself. */
 static void sharers_hear_the_new_master(void (*stop)(struct server *server),
                                         void (*start_again)(struct server *server))
 {
     smq_client *client = cluster_client();
-    struct sleepers_at at;
     struct sharers sharers;
+    struct pair pair;
+    char key[64];
 
     sharers_begin(&sharers, client, 1);
     sharers_grow(&sharers, SHARERS, NULL);
-    snprintf(at.key, sizeof(at.key), "slot{%s_0}", sharers.topic);
-    at.pair = pair_with(servers_node_of(cluster_servers(), at.key));
-    assert_true(wait_until(replica_knows_who_sleeps, &at, TIMEOUT_MS));
-    stop(at.pair.master);
-    await_takeover(&at.pair);
+    snprintf(key, sizeof(key), "slot{%s_0}", sharers.topic);
+    pair = pair_of_key(key);
+    pair_await_level(&pair); /* it knows who sleeps */
+    stop(pair.master);
+    pair_await_takeover(&pair);
     messages_send_numbers(client, sharers.topic, 0, 1);
     sharers_await(&sharers, 1, SHARERS_BY_ITSELF_MS);
-    start_again(at.pair.master);
+    start_again(pair.master);
     assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
     sharers_check_wakes(&sharers, client);
     sharers_end(&sharers);

@@ -12,6 +12,10 @@
 #include "support/group.h"
 #include "support/long_form.h"
 
+/* A claim of a shared topic ends with its lease, and is not answered while its slot is half moved:
+ * with a shorter lease messages would rightly begin again. */
+enum { LEASE_MS = 120000 };
+
 /* The quick form has the first of them. */
 static struct kind {
     const char *name;
@@ -22,7 +26,11 @@ static struct kind {
      {.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .dedup_window_ms = 60000}},
     {"priority_inline", {.type = SMQ_TYPE_PRIORITY, .layout = SMQ_LAYOUT_INLINE}},
     {"fifo_keyed", {.type = SMQ_TYPE_FIFO, .layout = SMQ_LAYOUT_KEYED}},
-    {"shared", {.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE, .shared = true}},
+    {"shared",
+     {.type = SMQ_TYPE_FIXED_TIME,
+      .layout = SMQ_LAYOUT_INLINE,
+      .shared = true,
+      .lease_ms = LEASE_MS}},
     {"range_merge_inline", {.type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_INLINE}},
     {"range_merge_keyed", {.type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_KEYED}},
     {"priority_keyed", {.type = SMQ_TYPE_PRIORITY, .layout = SMQ_LAYOUT_KEYED}},

@@ -53,6 +53,12 @@ static void await_settled(smq_client *sender, const char *topic, struct handler_
     send_and_await(sender, topic, log);
 }
 
+/* A member also keeps its session, in a tree that may be on the same server. */
+static void assert_scripts(int64_t ran, int expected)
+{
+    assert_in_range(ran, expected, expected + expected / 8);
+}
+
 static void pushed_message_costs_two_scripts(void **state)
 {
     enum { COUNT = 50 };
@@ -68,7 +74,7 @@ static void pushed_message_costs_two_scripts(void **state)
     for (int i = 0; i < COUNT; i++) {
         send_and_await(client, topic, log);
     }
-    assert_int_equal(keys_scripts_run() - before, 2 * COUNT);
+    assert_scripts(keys_scripts_run() - before, 2 * COUNT);
     stats = messages_stats(client, topic);
     assert_int_equal(stats.done, COUNT + 1);
     assert_int_equal(stats.lease_lost, 0);
@@ -332,7 +338,8 @@ static void add_user(const char *user, const char *topic)
     for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
         freeReplyObject(keys_command_at(
             servers_node(cluster_servers(), i),
-            "ACL SETUSER %s reset on >secret ~topic{%s} ~%s_* ~*{%s_* &wake{%s_* -@all "
+            "ACL SETUSER %s reset on >secret ~topic{%s} ~%s_* ~*{%s_* ~tree{slotmq:/slotmq} "
+            "&wake{%s_* &tree{slotmq:/slotmq}:* -@all "
             "+@connection +@hash +@sortedset +evalsha +script|load +cluster|slots +info +time "
             "+wait +spublish",
             user, topic, topic, topic, topic));
@@ -367,7 +374,7 @@ static void send_into_sleep(smq_client *sender, const char *topic, struct handle
     for (int i = 0; i < COUNT; i++) {
         send_and_await(sender, topic, log);
     }
-    assert_int_equal(keys_scripts_run() - before, scripts * COUNT);
+    assert_scripts(keys_scripts_run() - before, scripts * COUNT);
 }
 
 static void who_may_not_count_subscribers_pushes_nothing(void **state)

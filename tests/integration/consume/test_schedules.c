@@ -334,7 +334,7 @@ static void each_group_gets_each_tick(void **state)
     info = get(client, "grouped/a", "s");
     added = get(client, "grouped/new", "s");
     assert_int_equal(added->next_at_ms, info->next_at_ms);
-    assert_memory_equal(added->schedule.message->body.data, "x", 1);
+    assert_memory_equal(added->schedule->message->body.data, "x", 1);
     smq_schedule_info_free(info);
     smq_schedule_info_free(added);
     smq_client_free(client);
@@ -356,15 +356,15 @@ static void what_is_put_again_counts_on(void **state)
     assert_int_equal(put(client, topic, "nightly", &schedule), SMQ_SCHEDULE_MADE);
     assert_int_equal(put(client, topic, "nightly", &schedule), SMQ_SCHEDULE_SAME);
     info = get(client, topic, "nightly");
-    assert_string_equal(info->schedule.cron, "30 2 * * *");
-    assert_string_equal(info->schedule.zone, "Europe/Berlin");
-    assert_int_equal(info->schedule.missed, SMQ_MISSED_NONE);
-    assert_int_equal(info->schedule.limit, 9);
-    assert_memory_equal(info->schedule.message->body.data, "a", 1);
-    assert_memory_equal(info->schedule.message->key.data, "k", 1);
-    assert_int_equal(info->schedule.message->ttl_ms, 60000);
-    assert_int_equal(info->schedule.message->max_retries, SMQ_NONE);
-    assert_string_equal(info->schedule.message->headers[0].name, "kind");
+    assert_string_equal(info->schedule->cron, "30 2 * * *");
+    assert_string_equal(info->schedule->zone, "Europe/Berlin");
+    assert_int_equal(info->schedule->missed, SMQ_MISSED_NONE);
+    assert_int_equal(info->schedule->limit, 9);
+    assert_memory_equal(info->schedule->message->body.data, "a", 1);
+    assert_memory_equal(info->schedule->message->key.data, "k", 1);
+    assert_int_equal(info->schedule->message->ttl_ms, 60000);
+    assert_int_equal(info->schedule->message->max_retries, SMQ_NONE);
+    assert_string_equal(info->schedule->message->headers[0].name, "kind");
     assert_true(info->next_at_ms > clock_wall_ms());
 
     message.body = smq_text("b");
@@ -376,7 +376,7 @@ static void what_is_put_again_counts_on(void **state)
     again = get(client, topic, "nightly");
     assert_true(again->version > info->version);
     assert_int_equal(again->next_at_ms, info->next_at_ms + 60000);
-    assert_memory_equal(again->schedule.message->body.data, "b", 1);
+    assert_memory_equal(again->schedule->message->body.data, "b", 1);
     smq_schedule_info_free(again);
     smq_schedule_info_free(info);
     smq_client_free(client);
@@ -387,7 +387,7 @@ static bool count_one(const smq_schedule_info *info, void *user)
     char *text = user;
 
     (void) snprintf(text + strlen(text), 64, "%s%s ", info->id, info->paused ? " paused" : "");
-    assert_null(info->schedule.message);
+    assert_null(info->schedule->message);
     return true;
 }
 

@@ -48,6 +48,20 @@ static void join(struct party *party, int i, smq_consumer_options options)
     party->consumers[i] = messages_consumer_with(party->client, &options, party->topics[i]);
 }
 
+/* All slots of those that have joined are theirs. */
+static bool own_their_slots(void *arg)
+{
+    const struct party *party = arg;
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    uint64_t slots = 0;
+
+    for (int i = 0; i < TOPICS; i++) {
+        slots += party->consumers[i] != NULL ? SLOTS : 0;
+    }
+    assert_int_equal(smq_client_metrics(party->client, &metrics, NULL), SMQ_OK);
+    return metrics.slots_owned == slots;
+}
+
 /* Topics with EACH messages, and no consumers yet. */
 static struct party party_begin(int32_t limit)
 {
@@ -199,6 +213,7 @@ static void a_topic_is_added_and_taken_away_while_messages_flow(void **state)
     handle(&party, EACH / 4);
     join(&party, 1, plain);
     join(&party, 2, plain);
+    assert_true(wait_until(own_their_slots, &party, TIMEOUT_MS));
     memset(party.came, 0, sizeof(party.came));
     handle(&party, EACH / 2);
     assert_came_alike(&party, EACH / 2 / TOPICS);

@@ -167,6 +167,9 @@ static void priority_is_never_early_and_then_in_order(void **state)
                               .layout = keyed ? SMQ_LAYOUT_KEYED : SMQ_LAYOUT_INLINE,
                               .shared = i >= 2, .slots = 1);
         topic = cluster_topic(client, &options);
+        worker = handler_log_worker(client, topic, log);
+        messages_send(client, topic, (struct test_message){.body = "x", .id = keyed ? "x" : NULL});
+        handler_log_await(log, 1);
         now = clock_wall_ms();
         for (int j = 0; j < 5; j++) {
             struct test_message sends[] = {{.body = "b", .priority = 1, .due_at_ms = now + 400},
@@ -178,10 +181,9 @@ static void priority_is_never_early_and_then_in_order(void **state)
             sends[j].id = keyed ? sends[j].body : NULL;
             assert_int_equal(messages_send(client, topic, sends[j]), j == 4);
         }
-        worker = handler_log_worker(client, topic, log);
-        assert_order(log, "0abc");
-        for (int j = 1; j < 4; j++) {
-            assert_true(handler_log_seen(log, j).at_ms >= now + (j < 3 ? 400 : 800));
+        assert_order(log, "x0abc");
+        for (int j = 2; j < 5; j++) {
+            assert_true(handler_log_seen(log, j).at_ms >= now + (j < 4 ? 400 : 800));
         }
         handler_log_stop_worker(worker);
         handler_log_free(log);

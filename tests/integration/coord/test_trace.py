@@ -155,7 +155,7 @@ class InZooKeeper(unittest.TestCase):
         history = History()
         cls.folder = tempfile.TemporaryDirectory()
         sandbox = os.path.join(cls.folder.name, "sandbox")
-        subprocess.run([SANDBOX, "up", sandbox, "--masters", "1"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([SANDBOX, "up", sandbox, "--masters", "1", "--zookeeper"], check=True, stdout=subprocess.DEVNULL)
         try:
             words = subprocess.run([SANDBOX, "env", sandbox], check=True, capture_output=True, text=True).stdout
             variable, form = cls.SERVERS

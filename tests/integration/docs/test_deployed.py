@@ -67,7 +67,7 @@ class Sandboxed(unittest.TestCase):
         cls.temporary = tempfile.TemporaryDirectory(prefix="slotmq-deployed-")
         cls.folder = pathlib.Path(cls.temporary.name)
         cls.box = cls.folder / "sandbox"
-        subprocess.run([SANDBOX, "up", cls.box], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", cls.box, "--zookeeper"], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", cls.box], check=True, capture_output=True, text=True).stdout
         cls.environment = {**os.environ, **dict(re.findall(r"^export (\w+)=(\S+)$", said, re.MULTILINE)),
                            "PATH": f"{SLOTMQ.parent}:{os.environ['PATH']}"}
@@ -249,7 +249,7 @@ class Monitored(Sandboxed):
     def setUpClass(cls):
         super().setUpClass()
         cls.staging = cls.folder / "staging"
-        subprocess.run([SANDBOX, "up", cls.staging, "--masters", "1", "--no-zookeeper"], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", cls.staging, "--masters", "1"], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", cls.staging], check=True, capture_output=True, text=True).stdout
         cls.redis = {"production": cls.environment["SLOTMQ_REDIS"],
                      "staging": re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1]}
@@ -361,6 +361,7 @@ class Advice(Sandboxed):
         address = self.environment["SLOTMQ_REDIS"].split(",")[0]
         for name in ("lost", "paused", "moved", "doomed"):
             self.call("topic", "create", name, "--slots", "2")
+        self.call("topic", "create", "whole", "--format", "5")
         self.call("send", "doomed", "a")
         self.call("pause", "paused")
         self.run_shell(["slotmq", "consume", "moved", "--exit-when-empty", "-z", ""])
@@ -371,6 +372,8 @@ class Advice(Sandboxed):
             "topic create": (None, ["topic", "create", "first"], "is ready"),
             "topic repair": (lambda: self.redis("DEL", "slot{orders_0}"), ["topic", "repair", "orders"], "is repaired"),
             "topic repair --all": (lambda: self.redis("DEL", "slotmq{topics}"), ["topic", "repair", "--all"], "orders"),
+            "schedule put": (None, ["schedule", "put", "orders", "--file", "/dev/null"], ""),
+            "topic upgrade": (None, ["topic", "upgrade", "whole", "--back"], "has format 4 now"),
             "topic rebind": (None, ["topic", "rebind", "moved"], ""),
             "topic delete --force": (None, ["topic", "delete", "--force", "doomed", "--yes"], ""),
             "resume": (None, ["resume", "paused"], ""),

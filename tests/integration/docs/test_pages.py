@@ -95,7 +95,7 @@ class Servers:
 
     def up(self, name):
         box = f"{self.folder.name}/{name}"
-        subprocess.run([SANDBOX, "up", box], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", box, "--zookeeper"], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
         return dict(re.findall(r"^export (\w+)=(\S+)$", said, re.MULTILINE))
 

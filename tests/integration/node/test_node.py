@@ -47,7 +47,7 @@ class Node(unittest.TestCase):
 
     def test_the_tests_of_the_package_pass(self):
         box = self.folder / "sandbox"
-        subprocess.run([SANDBOX, "up", box, "--no-zookeeper"], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", box], check=True, capture_output=True)
         self.addCleanup(subprocess.run, [SANDBOX, "down", box], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
         [address] = re.findall(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)
@@ -91,6 +91,14 @@ class Node(unittest.TestCase):
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         return {"SLOTMQ_TEST_BULLMQ": str(tools), "SLOTMQ_TEST_REDIS": str(socket)}
+
+    def test_a_copy_without_the_sources_says_what_to_do(self):
+        copy = self.folder / "node_modules/slotmq"
+        copy.mkdir(parents=True)
+        shutil.copy(FOLDER / "build.js", copy)
+        run = self.run_node(str(copy / "build.js"))
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn(f"the sources of the library are not in {copy.parent}: install", run.stdout)
 
     @unittest.skipUnless(WHICH == "short", "once is enough")
     def test_files_are_well_formed_and_types_are_right(self):

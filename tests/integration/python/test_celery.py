@@ -17,7 +17,7 @@ from installed import LIBRARY, SANITIZED, SILENT_S, Installed
 SANDBOX, WHICH = str(pathlib.Path(sys.argv[5]).resolve()), sys.argv[6]
 MODULES = {"celery": "python3-celery", "django": "python3-django", "eventlet": "python3-eventlet",
            "gevent": "python3-gevent", "redis": "python3-redis"}
-NO_ZOOKEEPER = {"short": ["--no-zookeeper"], "long": []}
+ZOOKEEPER = {"short": [], "long": ["--zookeeper"]}
 SILENT = {"short": SILENT_S, "long": 1300}
 LEAST = {"short": 60, "long": 16}
 
@@ -29,7 +29,7 @@ class Celery(Installed):
         folder = tempfile.TemporaryDirectory(prefix="slotmq-celery-")
         self.addCleanup(folder.cleanup)
         box = pathlib.Path(folder.name) / "sandbox"
-        subprocess.run([SANDBOX, "up", box, *NO_ZOOKEEPER[WHICH]], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", box, *ZOOKEEPER[WHICH]], check=True, capture_output=True)
         self.addCleanup(subprocess.run, [SANDBOX, "down", box], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
         addresses = dict(re.findall(r"^export SLOTMQ_(REDIS|ZOOKEEPER)=(\S+)$", said, re.MULTILINE))

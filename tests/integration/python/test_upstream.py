@@ -186,7 +186,7 @@ class Upstream(Installed):
     def cluster(self):
         """Three masters; "host:port,host:port,host:port"."""
         box = FOLDER / "sandbox"
-        subprocess.run([SANDBOX, "up", box, "--no-zookeeper"], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", box], check=True, capture_output=True)
         try:
             said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
             yield re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1]

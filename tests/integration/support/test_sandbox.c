@@ -69,7 +69,7 @@ static void test_up_env_down(void **state)
     assert_int_equal(sandbox_do(sandbox, "up", "--masters", "3"), 0);
     int port = first_port(sandbox, lines, sizeof(lines));
     assert_true(port_answers(port));
-    assert_non_null(strstr(lines, "\nexport SLOTMQ_ZOOKEEPER=127.0.0.1:"));
+    assert_non_null(strstr(lines, "\nunset SLOTMQ_ZOOKEEPER\n"));
 
     assert_int_equal(sandbox_do(sandbox, "up", NULL, NULL), 0); /* the same is up already */
     first_port(sandbox, again, sizeof(again));
@@ -106,14 +106,14 @@ static void test_half_dead_is_started_anew(void **state)
     const struct sandbox *sandbox = *state;
     char lines[1024];
 
-    assert_int_equal(sandbox_do(sandbox, "up", "--no-zookeeper", NULL), 0);
+    assert_int_equal(sandbox_do(sandbox, "up", "--zookeeper", NULL), 0);
     int port = first_port(sandbox, lines, sizeof(lines));
-    assert_non_null(strstr(lines, "\nunset SLOTMQ_ZOOKEEPER\n"));
+    assert_non_null(strstr(lines, "\nexport SLOTMQ_ZOOKEEPER=127.0.0.1:"));
     assert_int_equal(kill(any_pid(sandbox), SIGKILL), 0);
     assert_true(wait_until(is_silent, &port, TIMEOUT_MS));
 
     assert_int_equal(sandbox_do(sandbox, "env", NULL, NULL), 1);
-    assert_int_equal(sandbox_do(sandbox, "up", "--no-zookeeper", NULL), 0);
+    assert_int_equal(sandbox_do(sandbox, "up", "--zookeeper", NULL), 0);
     port = first_port(sandbox, lines, sizeof(lines));
     assert_true(port_answers(port));
     assert_int_equal(sandbox_do(sandbox, "down", NULL, NULL), 0);

@@ -27,6 +27,7 @@ static struct doctor_facts healthy(smq_server_info *server, size_t count)
 {
     return (struct doctor_facts){
         .now_ms = NOW_MS,
+        .is_named = true,
         .has_fleet = true,
         .redis = done,
         .servers = done,
@@ -210,8 +211,8 @@ static void test_masters_that_differ(void **state)
 
 static void test_no_client_can_be_made(void **state)
 {
-    struct doctor_facts facts = {.has_fleet = true,
-                                 .redis = {true, SMQ_UNAVAILABLE, "nobody answers"}};
+    struct doctor_facts facts = {
+        .is_named = true, .has_fleet = true, .redis = {true, SMQ_UNAVAILABLE, "nobody answers"}};
 
     assert_found(&facts, "redis", DOCTOR_ERROR, "nobody answers");
     assert_found(&facts, "memory", DOCTOR_UNKNOWN, "no Redis master has answered");
@@ -239,6 +240,12 @@ static void test_the_tree_of_a_fleet_in_redis(void **state)
     facts.share_count = 4;
     assert_found(&facts, "zookeeper", DOCTOR_OK, "nothing");
     assert_found(&facts, "tree", DOCTOR_OK, "nothing");
+    facts.fleet.root = "/slotmq";
+    facts.fleet.reign = 0x0d1a2b3c00100000;
+    facts.fleet.server = "h:1";
+    facts.fleet.members = 3;
+    assert_found(&facts, "tree", DOCTOR_OK, "at h:1, in reign 0d1a2b3c00100000, with 3 members");
+    facts.fleet.reign = 0;
     facts.fleet.grace_ms = 4000;
     assert_found(&facts, "tree", DOCTOR_OK, "for 4000 ms more joins");
     facts.fleet.grace_ms = 0;
@@ -250,6 +257,8 @@ static void test_the_tree_of_a_fleet_in_redis(void **state)
     assert_found(&facts, "tree", DOCTOR_WARNING, "fall into 2 groups");
     facts.described = (struct doctor_outcome){true, SMQ_DENIED, "no permissions to run the 'info'"};
     assert_found(&facts, "tree", DOCTOR_ERROR, "no permissions");
+    facts.is_named = false;
+    assert_found(&facts, "tree", DOCTOR_UNKNOWN, "no permissions");
 }
 
 /* === Topics ============================================================= */
@@ -463,7 +472,7 @@ static void test_what_a_probe_cannot_tell(void **state)
     facts.only = NULL;
     facts.described = (struct doctor_outcome){true, SMQ_INVALID, "built without ZooKeeper"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "built without ZooKeeper");
-    facts.has_fleet = false;
+    facts.has_fleet = facts.is_named = false;
     facts.described.tried = false;
     assert_found(&facts, "bindings", DOCTOR_BLIND, "bound to zookeeper:/q abc");
     topic =
@@ -511,6 +520,7 @@ static void test_judgement_of_rights_of_senders(void **state)
         {{"app", "jobs", "+pubsub|shardnumsub", 0}, "costs one script more"},
         {{"app", "jobs", "&wake{jobs_* +pubsub|shardnumsub", 0}, "it wakes no consumer"},
         {{"app", "jobs", "+info ~tree{slotmq:/r}", 0}, "are no members of the fleet in Redis"},
+        {{"app", "jobs", "+hkeys", 0}, "lacks +hkeys: members of the fleet in Redis need it"},
     };
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
     struct doctor_facts facts = healthy(servers, 1);
@@ -526,6 +536,8 @@ static void test_judgement_of_rights_of_senders(void **state)
     assert_found(&facts, "rights", DOCTOR_OK, "nothing");
     facts.senders = (struct doctor_outcome){true, SMQ_DENIED, "NOPERM"};
     assert_found(&facts, "rights", DOCTOR_UNKNOWN, "may not be asked: NOPERM");
+    facts.probe = facts.rights = true;
+    assert_found(&facts, "rights", DOCTOR_BLIND, "may not be asked: NOPERM");
 }
 
 static void test_judgement_of_zones(void **state)
@@ -625,13 +637,13 @@ static void test_judgement_of_zookeeper(void **state)
 
     assert_found(&facts, "zookeeper", DOCTOR_OK, "everyone who reaches it can write");
     facts.has_auth = true;
-    assert_found(&facts, "zookeeper", DOCTOR_OK, "nothing");
+    assert_found(&facts, "zookeeper", DOCTOR_OK, "in ZooKeeper, with 0 members");
     facts.described = (struct doctor_outcome){true, SMQ_UNAVAILABLE, "no quorum"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "no quorum");
     assert_found(&facts, "members", DOCTOR_UNKNOWN, "the fleet was not read");
     facts.described = (struct doctor_outcome){true, SMQ_INVALID, "built without ZooKeeper"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "built without ZooKeeper");
-    facts.has_fleet = false;
+    facts.has_fleet = facts.is_named = false;
     facts.described.tried = false;
     assert_found(&facts, "zookeeper", DOCTOR_UNKNOWN, "no ZooKeeper was given");
     assert_found(&facts, "members", DOCTOR_OK, "nothing");

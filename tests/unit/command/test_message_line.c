@@ -55,7 +55,7 @@ static void assert_read(const struct row *row)
 {
     const struct message_rules rules = {
         .topic = row->topic, .restore = row->restore, .defaults = SMQ_MESSAGE_INIT};
-    char error[MESSAGE_LINE_ERROR] = "";
+    char error[MEMBERS_ERROR] = "";
     struct message_line line;
 
     if (!message_line_read(&line, error, row->line, strlen(row->line), &rules, NOW_MS)) {
@@ -252,7 +252,7 @@ static void test_what_is_no_message_is_refused_with_the_reason(void **state)
     const struct message_rules rules = {.topic = &timed, .defaults = SMQ_MESSAGE_INIT};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char error[MESSAGE_LINE_ERROR] = "";
+        char error[MEMBERS_ERROR] = "";
         struct message_line line;
         if (message_line_read(&line, error, rows[i][0], strlen(rows[i][0]), &rules, NOW_MS) ||
             !strstr(error, rows[i][1])) {
@@ -278,7 +278,7 @@ static void test_what_a_topic_has_not_is_refused(void **state)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct message_rules rules = {.topic = rows[i].topic, .defaults = SMQ_MESSAGE_INIT};
-        char error[MESSAGE_LINE_ERROR] = "";
+        char error[MEMBERS_ERROR] = "";
         struct message_line line;
         if (message_line_read(&line, error, rows[i].line, strlen(rows[i].line), &rules, NOW_MS) ||
             !strstr(error, rows[i].text)) {

@@ -237,9 +237,9 @@ static size_t make_fleet(struct table **out, bool which)
     struct fleet_tables fleet;
 
     fleet_tables_init(&fleet, which);
-    fleet_tables_add_fleet(&fleet,
-                           FLEET(smq_fleet_info, .root = "/slotmq", .assigner = MEMBER,
-                                 .assigner_since_at_ms = AT_MS, .epoch = 4, .generation = 1));
+    fleet_tables_add_fleet(&fleet, FLEET(smq_fleet_info, .root = "/slotmq", .assigner = MEMBER,
+                                         .assigner_since_at_ms = AT_MS, .epoch = 4, .generation = 1,
+                                         .server = ""));
     fleet_tables_add_member(&fleet, FLEET(smq_fleet_member, .name = MEMBER, .host = "10.244.3.17",
                                           .pid = 17, .state = SMQ_MEMBER_ACTIVE,
                                           .since_at_ms = AT_MS, .topics = 2, .weight = 200,

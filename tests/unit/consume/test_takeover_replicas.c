@@ -161,8 +161,9 @@ static struct running start(int64_t request_timeout_ms)
     fake_connects(SMQ_OK);
     fake_replicate(replicate);
     smq_client_options client =
-        SMQ_CLIENT_OPTIONS(.redis = "fake:1", .request_timeout_ms = request_timeout_ms,
-                           .event = on_event, .event_level = SMQ_LEVEL_DEBUG);
+        SMQ_CLIENT_OPTIONS(.redis = "fake:1", .zookeeper = "fake:2",
+                           .request_timeout_ms = request_timeout_ms, .event = on_event,
+                           .event_level = SMQ_LEVEL_DEBUG);
     assert_int_equal(smq_client_new(&running.client, &client, NULL), SMQ_OK);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = "t", .handler = on_message);
     assert_int_equal(smq_consumer_new(&running.consumer, running.client, &options, NULL), SMQ_OK);

@@ -26,6 +26,15 @@ static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
     }
 }
 
+static void it_is_said_once_that_a_topic_is_new(void **state)
+{
+    for (int status = 0; status < SESSION_STATUSES; status++) {
+        assert_int_equal(ownership_fresh_after(7, (enum session_status) status),
+                         status == SESSION_EXISTS ? 7 : 0);
+        assert_int_equal(ownership_fresh_after(0, (enum session_status) status), 0);
+    }
+}
+
 static struct fingerprint cluster(const char *nodes)
 {
     struct fingerprint fingerprint = {0};
@@ -153,30 +162,26 @@ static void the_reason_for_no_slot_is_what_is_known(void **state)
         struct no_slot_facts facts;
         enum coord_no_slot reason;
     } cases[] = {
-        {{.fleet = true, .slots = 8, .others = 8}, COORD_NO_SLOT_STANDBY},
-        {{.fleet = true, .slots = 8, .others = 7}, COORD_NO_SLOT_ASSIGNER},
-        {{.fleet = true, .slots = 8}, COORD_NO_SLOT_ASSIGNER},
-        {{.fleet = true, .slots = 8, .granting = true}, COORD_NO_SLOT_GRANTING},
-        {{.fleet = true, .slots = 8, .others = 8, .granting = true}, COORD_NO_SLOT_STANDBY},
-        {{.fleet = true, .slots = 8, .others = 8, .former = 8}, COORD_NO_SLOT_FORMER},
-        {{.fleet = true, .slots = 8, .others = 8, .former = 1}, COORD_NO_SLOT_FORMER},
-        {{.fleet = true, .slots = 8, .granted = 1, .former = 7}, COORD_NO_SLOT_TAKEOVER},
-        {{.fleet = true, .slots = 8, .granted = 8}, COORD_NO_SLOT_TAKEOVER},
-        {{.fleet = true, .slots = 8, .granted = 8, .granting = true}, COORD_NO_SLOT_TAKEOVER},
-        {{.fleet = true, .slots = 8, .granted = 8, .fresh = true}, COORD_NO_SLOT_GRANTING},
-        {{.fleet = true, .slots = 8, .granted = 8, .refused = true}, COORD_NO_SLOT_REFUSED},
-        {{.fleet = true, .slots = 8, .others = 8, .unreachable = true}, COORD_NO_SLOT_REDIS},
-        {{.fleet = true, .slots = 8, .unusable = true}, COORD_NO_SLOT_TOPIC},
-        {{.fleet = true, .slots = 8, .unusable = true, .unreachable = true}, COORD_NO_SLOT_TOPIC},
-        {{.fleet = true, .slots = 8, .unusable = true, .outside = true}, COORD_NO_SLOT_ENTRY},
-        {{.fleet = true, .slots = 8, .unusable = true, .outside = true, .named = true},
-         COORD_NO_SLOT_NAME},
-        {{.fleet = true, .unusable = true, .outside = true, .silent = true},
-         COORD_NO_SLOT_ZOOKEEPER},
-        {{.fleet = true, .outside = true, .named = true, .silent = true}, COORD_NO_SLOT_ZOOKEEPER},
-        {{.fleet = true, .slots = 8, .others = 8, .silent = true}, COORD_NO_SLOT_ZOOKEEPER},
-        {{.leased = true}, COORD_NO_SLOT_LEASED},
-        {{.leased = false}, COORD_NO_SLOT_REDIS},
+        {{.slots = 8, .others = 8}, COORD_NO_SLOT_STANDBY},
+        {{.slots = 8, .others = 7}, COORD_NO_SLOT_ASSIGNER},
+        {{.slots = 8}, COORD_NO_SLOT_ASSIGNER},
+        {{.slots = 8, .granting = true}, COORD_NO_SLOT_GRANTING},
+        {{.slots = 8, .others = 8, .granting = true}, COORD_NO_SLOT_STANDBY},
+        {{.slots = 8, .others = 8, .former = 8}, COORD_NO_SLOT_FORMER},
+        {{.slots = 8, .others = 8, .former = 1}, COORD_NO_SLOT_FORMER},
+        {{.slots = 8, .granted = 1, .former = 7}, COORD_NO_SLOT_TAKEOVER},
+        {{.slots = 8, .granted = 8}, COORD_NO_SLOT_TAKEOVER},
+        {{.slots = 8, .granted = 8, .granting = true}, COORD_NO_SLOT_TAKEOVER},
+        {{.slots = 8, .granted = 8, .fresh = true}, COORD_NO_SLOT_GRANTING},
+        {{.slots = 8, .granted = 8, .refused = true}, COORD_NO_SLOT_REFUSED},
+        {{.slots = 8, .others = 8, .unreachable = true}, COORD_NO_SLOT_REDIS},
+        {{.slots = 8, .unusable = true}, COORD_NO_SLOT_TOPIC},
+        {{.slots = 8, .unusable = true, .unreachable = true}, COORD_NO_SLOT_TOPIC},
+        {{.slots = 8, .unusable = true, .outside = true}, COORD_NO_SLOT_ENTRY},
+        {{.slots = 8, .unusable = true, .outside = true, .named = true}, COORD_NO_SLOT_NAME},
+        {{.unusable = true, .outside = true, .silent = true}, COORD_NO_SLOT_ZOOKEEPER},
+        {{.outside = true, .named = true, .silent = true}, COORD_NO_SLOT_ZOOKEEPER},
+        {{.slots = 8, .others = 8, .silent = true}, COORD_NO_SLOT_ZOOKEEPER},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -188,6 +193,7 @@ TEST_GROUP(ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_back_off_does_not_put_off_the_end_of_the_wait),
+        cmocka_unit_test(it_is_said_once_that_a_topic_is_new),
         cmocka_unit_test(another_redis_is_only_named_if_it_is_another),
         cmocka_unit_test(the_text_of_a_member_is_never_too_long),
         cmocka_unit_test(the_reason_for_no_slot_is_what_is_known),

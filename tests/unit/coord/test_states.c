@@ -1,7 +1,6 @@
-/* test_states.c - which state of a member, of its election, of its session, of the node of a topic
- * and of a standalone topic may follow which. */
+/* test_states.c - which state of a member, of its election, of its session and of the node of a
+ * topic may follow which. */
 #include "coord/assigner/election.h"
-#include "coord/coord_internal.h"
 #include "coord/member/member_state.h"
 #include "coord/member/topic_node.h"
 #include "coord/tree/tree_session.h"
@@ -28,6 +27,18 @@ static void a_member_enters_from_outside_or_after_it_waited(void **state)
             assert_int_equal(member_state_may((enum member_state) from, (enum member_state) to),
                              may[from][to]);
         }
+    }
+}
+
+static void members_beat_at_all_parts_of_their_interval(void **state)
+{
+    static const struct {
+        uint64_t interval_ms, random, phase_ms;
+    } rows[] = {{666, 0, 1}, {666, 332, 333},    {666, 665, 666},    {666, 666, 1},
+                {1, 0, 1},   {1, UINT64_MAX, 1}, {10, UINT64_MAX, 6}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(member_phase_ms(rows[i].interval_ms, rows[i].random), rows[i].phase_ms);
     }
 }
 
@@ -89,23 +100,6 @@ static void a_session_with_a_tree_is_away_and_comes_back(void **state)
     }
 }
 
-static void a_standalone_topic_that_leaves_does_not_come_back(void **state)
-{
-    static const char *const rows[STANDALONE_STATES] = {
-        [STANDALONE_WAITING] = "xxxxx",  [STANDALONE_HELD] = "xxxxx",
-        [STANDALONE_DRAINING] = "...xx", [STANDALONE_RELEASING] = "....x",
-        [STANDALONE_GONE] = ".....",
-    };
-
-    for (int from = 0; from < STANDALONE_STATES; from++) {
-        for (int to = 0; to < STANDALONE_STATES; to++) {
-            assert_int_equal(
-                standalone_may((enum standalone_state) from, (enum standalone_state) to),
-                rows[from][to] == 'x');
-        }
-    }
-}
-
 /* In the order of enum topic_node_state: UNREAD, READING, CHECKING, CHECKED, MAKING, FOREIGN,
  * ASKING, OURS. */
 static void a_node_is_ours_only_after_it_was_read(void **state)
@@ -130,10 +124,10 @@ TEST_GROUP(states)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_enters_from_outside_or_after_it_waited),
+        cmocka_unit_test(members_beat_at_all_parts_of_their_interval),
         cmocka_unit_test(an_election_is_won_only_by_trying),
         cmocka_unit_test(a_session_connects_only_with_a_handle),
         cmocka_unit_test(a_session_with_a_tree_is_away_and_comes_back),
-        cmocka_unit_test(a_standalone_topic_that_leaves_does_not_come_back),
         cmocka_unit_test(a_node_is_ours_only_after_it_was_read),
     };
 

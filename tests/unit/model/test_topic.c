@@ -664,6 +664,13 @@ static void kind_follows_type_and_ties(void **state)
     assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_FIFO}), 'f');
 }
 
+static void bodies_stand_behind_headers_in_format_5(void **state)
+{
+    assert_int_equal(topic_field_from(&(struct topic){.format = 4, .whole_max = 256}), 0);
+    assert_int_equal(topic_field_from(&(struct topic){.format = 5, .whole_max = 0}), 0);
+    assert_int_equal(topic_field_from(&(struct topic){.format = 5, .whole_max = 1}), 256);
+}
+
 TEST_GROUP(topic)
 {
     const struct CMUnitTest tests[] = {
@@ -689,6 +696,7 @@ TEST_GROUP(topic)
         cmocka_unit_test(nonce_and_version_are_no_difference),
         cmocka_unit_test(stamp_is_nonce_and_version),
         cmocka_unit_test(kind_follows_type_and_ties),
+        cmocka_unit_test(bodies_stand_behind_headers_in_format_5),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

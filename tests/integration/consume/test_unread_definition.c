@@ -1,4 +1,4 @@
-/* test_lease_expired.c - a standalone owner that cannot renew its lease, or read its definition. */
+/* test_unread_definition.c - an owner that cannot read its definition. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +27,18 @@ static struct server *home_of(const char *format, const char *topic)
     return servers_node_of(cluster_servers(), key);
 }
 
-/* A topic of one slot, which is on another node than the lease. */
-static const char *topic_apart(smq_client *client, struct server **lease_home)
+/* A topic of one slot, which is on another node than its definition. */
+static const char *topic_apart(smq_client *client, struct server **home)
 {
     for (int i = 0; i < 60; i++) {
         const char *topic = cluster_priority_topic(client, false, 1);
 
-        *lease_home = home_of("topic{%s}", topic);
-        if (*lease_home != home_of("%s_0", topic)) {
+        *home = home_of("topic{%s}", topic);
+        if (*home != home_of("%s_0", topic)) {
             return topic;
         }
     }
-    fail_msg("each topic is on the node of its lease");
+    fail_msg("each topic is on the node of its slot");
     return NULL;
 }
 
@@ -46,48 +46,6 @@ struct slot_view {
     redisContext *redis;
     const char *topic;
 };
-
-/* The owner has given the slot up. */
-static bool has_no_owner(void *arg)
-{
-    const struct slot_view *view = arg;
-    redisReply *reply = redisCommand(view->redis, "HGET slot{%s_0} owner", view->topic);
-    bool none;
-
-    assert_non_null(reply);
-    assert_int_equal(reply->type, REDIS_REPLY_STRING);
-    none = reply->len == 0;
-    freeReplyObject(reply);
-    return none;
-}
-
-/* Its slots answer, its lease does not: it claims nothing until it has the lease again. */
-static void an_owner_whose_lease_is_over_claims_nothing(void **state)
-{
-    smq_client_options options = SMQ_CLIENT_OPTIONS(.session_timeout_ms = 2000);
-    smq_client *client = cluster_client_with(&options), *sender = cluster_client();
-    struct handler_log *log = handler_log_new(NULL);
-    struct server *lease_home = NULL;
-    struct slot_view view;
-    smq_consumer *worker;
-
-    view.topic = topic_apart(client, &lease_home);
-    view.redis = keys_connect_to(view.topic);
-    worker = handler_log_worker(client, view.topic, log);
-    messages_send(sender, view.topic, (struct test_message){.body = "a"});
-    handler_log_await(log, 1);
-    server_pause(lease_home);
-    assert_true(wait_until(has_no_owner, &view, TIMEOUT_MS));
-    messages_send(sender, view.topic, (struct test_message){.body = "b"});
-    server_resume(lease_home);
-    handler_log_await(log, 2);
-    assert_true(strcmp(handler_log_seen(log, 1).token, handler_log_seen(log, 0).token) > 0);
-    handler_log_stop_worker(worker);
-    redisFree(view.redis);
-    handler_log_free(log);
-    smq_client_free(sender);
-    smq_client_free(client);
-}
 
 /* The node of the slot has run several scripts since its statistics were reset.  So it has refused
  * some of the worker's, and the definition is being read. */
@@ -118,18 +76,18 @@ static void a_worker_is_freed_while_its_definition_is_read(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = 100);
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
-    struct server *lease_home = NULL;
+    struct server *home = NULL;
     struct slot_view view;
     smq_consumer *worker;
     smq_error err;
 
-    view.topic = topic_apart(client, &lease_home);
+    view.topic = topic_apart(client, &home);
     view.redis = keys_connect_to(view.topic);
     handler_log_gate(log);
     worker = handler_log_worker_with(client, &options, view.topic, log);
     messages_send(client, view.topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
-    server_pause(lease_home);
+    server_pause(home);
     slot_command(&view, "DEL slot{%s_0}");
     slot_command(&view, "CONFIG RESETSTAT");
     handler_log_open(log, 1);
@@ -137,16 +95,15 @@ static void a_worker_is_freed_while_its_definition_is_read(void **state)
     smq_consumer_stop(worker);
     (void) smq_consumer_wait(worker, TIMEOUT_MS, &err);
     smq_consumer_free(worker);
-    server_resume(lease_home);
+    server_resume(home);
     redisFree(view.redis);
     handler_log_free(log);
     smq_client_free(client);
 }
 
-TEST_GROUP(lease_expired)
+TEST_GROUP(unread_definition)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_owner_whose_lease_is_over_claims_nothing),
         cmocka_unit_test(a_worker_is_freed_while_its_definition_is_read),
     };
 
