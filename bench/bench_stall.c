@@ -89,6 +89,8 @@ bool bench_busy(struct lab *lab)
 
 enum { EVERY_NS = 1000000000, STOPPED_NS = 100000000, BIN_NS = 5000000, STOPS_MAX = 64 };
 enum { LOOKED_AT_NS = 850000000 }; /* what comes later may be late because of the next standstill */
+enum { STOPS = 30, STOPS_QUICK = 3 }; /* that are looked at, of each rate and way */
+enum { BESIDE_S = 3 };                /* seconds of the flow whose standstills are not looked at */
 
 /* Invariant: `resumed_ns` has `count` times. */
 struct stops {
@@ -156,20 +158,42 @@ static double back_ms(const struct flow *flow, int64_t resumed_ns, double usual_
     return back;
 }
 
-/* The median of all standstills, as far as they were within the flow. */
-static double median_back_ms(const struct stops *stops, const struct flow *flow, double usual_ms)
+/* The median of all standstills that were within the flow, after it had become steady; *count: how
+ * many these are. */
+static double median_back_ms(const struct stops *stops, const struct flow *flow, double usual_ms,
+                             size_t *count)
 {
+    int64_t steady_ns = flow->start_ns + (int64_t) (FLOW_WARM_S * 1e9);
     int64_t end_ns = flow_due_ns(flow, flow->sent);
     struct samples backs = {.count = 0};
 
     for (int i = 0; i < stops->count; i++) {
-        if (stops->resumed_ns[i] + EVERY_NS - STOPPED_NS <= end_ns) {
+        if (stops->resumed_ns[i] - STOPPED_NS >= steady_ns &&
+            stops->resumed_ns[i] + EVERY_NS - STOPPED_NS <= end_ns) {
             samples_add(&backs, back_ms(flow, stops->resumed_ns[i], usual_ms));
         }
     }
+    *count = backs.count;
     double median = samples_quantile(&backs, 0.5);
     samples_fini(&backs);
     return median;
+}
+
+/* Say when p50 was back.  *out: the median, in ms. */
+static void tell_back(const struct steady *steady, const char *name, const struct stops *stops,
+                      const struct flow *flow, double usual_ms, double *out)
+{
+    uint64_t least = lab_count(steady->lab, STOPS, STOPS_QUICK);
+    size_t count;
+
+    *out = median_back_ms(stops, flow, usual_ms, &count);
+    tell(steady, name, "p50", "ms", usual_ms);
+    tell(steady, name, "back", "ms", *out);
+    tell(steady, name, "standstills", "standstills", (double) count);
+    if (count < least) {
+        report_void(lab_report(steady->lab), "%s: only %zu standstills, and not %d, were seen",
+                    name, count, (int) least);
+    }
 }
 
 /* One rate of one way, without standstills and with them. */
@@ -185,7 +209,7 @@ static bool with_stops(const struct steady *steady, enum way way, double rate, c
     if (!steady_try(steady, way, steady_form, &usual, name)) {
         return false;
     }
-    flow_init(&flow, rate, (double) lab_count(steady->lab, 10, 4));
+    flow_init(&flow, rate, (double) (lab_count(steady->lab, STOPS, STOPS_QUICK) + BESIDE_S));
     bool good = pthread_create(&stops.thread, NULL, stop_and_go, &stops) == 0;
     if (good) {
         good = steady_send(steady, way, steady_form, &flow, &cost, &found);
@@ -194,9 +218,7 @@ static bool with_stops(const struct steady *steady, enum way way, double rate, c
     }
     if (good) {
         report_tally(lab_report(steady->lab), name, flow_result(&flow).counts, cost.seconds);
-        *out_ms = median_back_ms(&stops, &flow, usual.result.p50_ms);
-        tell(steady, name, "p50", "ms", usual.result.p50_ms);
-        tell(steady, name, "back", "ms", *out_ms);
+        tell_back(steady, name, &stops, &flow, usual.result.p50_ms, out_ms);
     }
     flow_fini(&flow);
     return good;
@@ -241,5 +263,5 @@ static bool measure_stall(struct steady *steady)
 
 bool bench_stall(struct lab *lab)
 {
-    return steady_repeat(lab, lab_runs(lab, LAB_LONG), 0, measure_stall);
+    return steady_repeat(lab, lab_runs(lab, LAB_ONCE), 0, measure_stall);
 }

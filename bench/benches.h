@@ -36,11 +36,13 @@ bool bench_peers(struct lab *lab);
 bool bench_keyed(struct lab *lab);
 bool bench_rebalance(struct lab *lab);
 bool bench_fleet(struct lab *lab);
+bool bench_tree(struct lab *lab);
 bool bench_redis_cost(struct lab *lab);
 bool bench_memory(struct lab *lab);
 bool bench_idle(struct lab *lab);
 bool bench_depth(struct lab *lab);
 bool bench_slots(struct lab *lab);
 bool bench_nodes(struct lab *lab);
+bool bench_formats(struct lab *lab);
 
 #endif

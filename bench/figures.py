@@ -24,9 +24,11 @@ the other. [bench/README.md](../bench/README.md) says how to read them.
     ./dev bench --quick          # a first look: less of everything, nothing is kept
 
 Redis and all other servers run on the first core, the program that sends and consumes on the
-second. Bodies have 64 bytes. Each run counts how many messages were sent, handled, lost, duplicated
-and out of order; a run that lost a message is void. *Others* is the processor time of all other
-processes, in percent of a core. Above about 20, read times as upper and speeds as lower bounds.
+second. Bodies have 64 bytes. The default topic has format 5, in sections of days before 2026-11-30
+format 4, which new topics have. Each run counts how many messages were sent, handled, lost,
+duplicated and out of order; a run that lost a message is void. *Others* is the processor time of
+all other processes, in percent of a core. Above about 20, read times as upper and speeds as lower
+bounds.
 """
 
 # What each figure that has a goal means.
@@ -50,6 +52,9 @@ WORDS = {
     "busy-most": "a process that spins has half of the core of Redis: the highest rate at which p50 stays below 10 ms, messages/s",
     "busy-most-batch": "messages of a send there",
     "stall-80%-back/streams": "80 % of the highest rate, after a standstill of Redis of 100 ms: time until p50 is back ÷ Redis Streams",
+    "formats-dearest-5/4": "instructions of Redis a message, format 5 ÷ format 4: the largest of twenty forms of use",
+    "formats-shared-5/4": "the same in a shared topic",
+    "formats-celery-5/4": "the same in a topic of Celery",
     "memory-beside-body": "default topic: memory of a waiting message beside its body of 64 bytes, bytes",
     "memory-ids-beside-body": "the same with ids of the sender",
     "latency/blpop": "default topic: idle pick-up p50 ÷ BLPOP",

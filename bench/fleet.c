@@ -32,7 +32,8 @@ struct fleet_member {
 };
 
 /* What the lines of the members say so far.  Invariant: messages 0 .. sent - 1 were sent, and
- * `tally` has those that were handled. */
+ * `tally` has those that were handled; of these since fleet_watch(), `waits` has the longest time
+ * of each slot. */
 struct fleet {
     struct lab *lab;
     struct fleet_options options;
@@ -47,10 +48,21 @@ struct fleet {
     size_t len;
     struct fleet_member *members;
     struct owners *owners;
+    int64_t *waits;
     int wanted; /* this number of members share all slots alike */
 };
 
 /* --- reading --- */
+
+/* What message `number` waited for. */
+static void note_wait(struct fleet *fleet, int slot, int64_t number, int64_t handled_ns)
+{
+    int64_t wait_ns = handled_ns - (fleet->begin_ns + number * 1000000000 / RATE);
+
+    if (wait_ns > fleet->waits[slot]) {
+        fleet->waits[slot] = wait_ns;
+    }
+}
 
 static void take_line(struct fleet *fleet, const char *line)
 {
@@ -64,6 +76,7 @@ static void take_line(struct fleet *fleet, const char *line)
         fprintf(stderr, "bench: a member wrote \"%s\"\n", line);
     } else if (kind == 'H') {
         tally_tick_number(fleet->tally, slot, (uint64_t) at_ns);
+        note_wait(fleet, slot, at_ns, strtoll(token, NULL, 10));
     } else if (kind == 'S') {
         fleet->members[member].joined_ns = at_ns;
     } else if (kind == 'G') {
@@ -86,6 +99,11 @@ static void read_on(struct fleet *fleet)
         take_line(fleet, fleet->line);
         fleet->len = 0;
     }
+}
+
+const char *fleet_topic(const struct fleet *fleet)
+{
+    return fleet->topic;
 }
 
 struct owners_counts fleet_counts(struct fleet *fleet)
@@ -145,6 +163,38 @@ bool fleet_await(struct fleet *fleet, bool (*condition)(void *arg), void *arg, c
         return false;
     }
     return true;
+}
+
+static bool has_passed(void *arg)
+{
+    return meter_now_ns() >= *(int64_t *) arg;
+}
+
+void fleet_pass(struct fleet *fleet, int64_t ms)
+{
+    int64_t until_ns = meter_now_ns() + ms * 1000000;
+
+    fleet_await(fleet, has_passed, &until_ns, "the time has passed");
+}
+
+void fleet_watch(struct fleet *fleet)
+{
+    read_on(fleet);
+    memset(fleet->waits, 0, (size_t) fleet->options.slots * sizeof(*fleet->waits));
+}
+
+double fleet_longest_wait_ms(const struct fleet *fleet, const struct server *node, bool others)
+{
+    char key[LAB_NAME_SIZE + 32];
+    int64_t longest = 0;
+
+    for (int i = 0; i < fleet->options.slots; i++) {
+        snprintf(key, sizeof(key), "slot{%s_%d}", fleet->topic, i);
+        if (fleet->waits[i] > longest && (lab_node_of(fleet->lab, key) == node) != others) {
+            longest = fleet->waits[i];
+        }
+    }
+    return (double) longest / 1e6;
 }
 
 static bool has_share(const struct fleet *fleet, int member)
@@ -390,10 +440,11 @@ struct fleet *fleet_open(struct lab *lab, const struct fleet_options *options)
                             .tally = tally_new(MESSAGES_MAX, options->slots),
                             .begin_ns = meter_now_ns(),
                             .members = members,
-                            .owners = owners_new(options->members, options->slots)};
+                            .owners = owners_new(options->members, options->slots),
+                            .waits = calloc((size_t) options->slots, sizeof(*fleet->waits))};
     fleet->client = lab_client(lab);
     fleet->producer = fleet->client != NULL ? library_producer(fleet->client) : NULL;
-    if (fleet->producer == NULL || !lines_open(fleet) ||
+    if (fleet->waits == NULL || fleet->producer == NULL || !lines_open(fleet) ||
         !lab_topic(lab, fleet->client, fleet->topic, options->slots)) {
         fleet_close(fleet);
         return NULL;
@@ -454,6 +505,7 @@ void fleet_close(struct fleet *fleet)
     smq_client_free(fleet->client);
     tally_free(fleet->tally);
     free(fleet->members);
+    free(fleet->waits);
     owners_free(fleet->owners);
     free(fleet);
 }

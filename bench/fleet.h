@@ -14,6 +14,7 @@
 #include "samples.h"
 
 struct fleet;
+struct server;
 
 struct fleet_options {
     int slots;
@@ -24,6 +25,8 @@ struct fleet_options {
 
 /* A topic of its own, and no member yet.  NULL: it failed. */
 struct fleet *fleet_open(struct lab *lab, const struct fleet_options *options);
+
+const char *fleet_topic(const struct fleet *fleet);
 
 /* Ends all members that live. */
 void fleet_close(struct fleet *fleet);
@@ -44,6 +47,14 @@ bool fleet_await_shares(struct fleet *fleet, int members);
 
 /* Wait while lines are read and messages are sent. */
 bool fleet_await(struct fleet *fleet, bool (*condition)(void *arg), void *arg, const char *what);
+
+/* The same for so long. */
+void fleet_pass(struct fleet *fleet, int64_t ms);
+
+/* From now on it counts how long messages wait, from when they should have been sent until their
+ * handler begins; and the longest such time of the slots on a node, or of all others. */
+void fleet_watch(struct fleet *fleet);
+double fleet_longest_wait_ms(const struct fleet *fleet, const struct server *node, bool others);
 
 /* How many times a slot was gained and lost, by now. */
 struct owners_counts fleet_counts(struct fleet *fleet);

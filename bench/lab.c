@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "counted.h"
 #include "support/certificates.h"
 #include "support/servers.h"
 #include "wire.h"
 
-enum { MASTERS_MAX = 3, RUNS = 5, RUNS_QUICK = 3 };
+enum { MASTERS_MAX = 3, RUNS = 5, RUNS_QUICK = 3, PATIENCE_MS = 60000 };
 
 /* Invariant: servers == NULL, or `masters` of them run and wires[0 .. masters) are open.
  * tls_folder is empty until it has been made. */
@@ -21,6 +22,7 @@ struct lab {
     struct servers *servers;
     int masters, replicas; /* of each */
     bool zookeeper;
+    struct counted *counted; /* NULL: instructions are not counted */
     struct wire *wires[MASTERS_MAX];
     int topics; /* made so far */
     char tls_folder[PATH_MAX];
@@ -49,6 +51,8 @@ static void stop_servers(struct lab *lab)
     }
     servers_free(lab->servers);
     lab->servers = NULL;
+    counted_free(lab->counted);
+    lab->counted = NULL;
 }
 
 void lab_free(struct lab *lab)
@@ -73,7 +77,7 @@ int lab_runs(const struct lab *lab, enum lab_pace pace)
     if (lab->options.runs > 0) {
         return lab->options.runs;
     }
-    if (lab->options.rate > 0) {
+    if (lab->options.rate > 0 || pace == LAB_ONCE) {
         return 1;
     }
     if (!lab->options.quick) {
@@ -165,14 +169,30 @@ bool lab_restart_zookeeper(struct lab *lab)
     return good;
 }
 
+/* All but the tree of the fleet, which living clients would make anew, and wait then. */
+static redisReply *empty_node(struct wire *wire)
+{
+    static const char script[] = "local tree = redis.call('DUMP', KEYS[1]) "
+                                 "redis.call('FLUSHALL', 'SYNC') "
+                                 "if tree then redis.call('RESTORE', KEYS[1], 0, tree) end "
+                                 "return 1";
+    redisReply *emptied = wire_ask(wire, "EVAL %s 1 tree{slotmq:/slotmq}", script);
+
+    if (emptied != NULL && emptied->type == REDIS_REPLY_ERROR) { /* another node has it */
+        freeReplyObject(emptied);
+        emptied = wire_ask(wire, "FLUSHALL SYNC");
+    }
+    return emptied;
+}
+
 bool lab_empty(struct lab *lab)
 {
     for (int i = 0; i < lab->masters; i++) {
-        redisReply *flushed = wire_ask(lab->wires[i], "FLUSHALL SYNC");
-        redisReply *purged = flushed != NULL ? wire_ask(lab->wires[i], "MEMORY PURGE") : NULL;
+        redisReply *emptied = empty_node(lab->wires[i]);
+        redisReply *purged = emptied != NULL ? wire_ask(lab->wires[i], "MEMORY PURGE") : NULL;
         bool done = purged != NULL;
 
-        freeReplyObject(flushed);
+        freeReplyObject(emptied);
         freeReplyObject(purged);
         if (!done) {
             return false;
@@ -183,8 +203,8 @@ bool lab_empty(struct lab *lab)
 
 bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool zookeeper)
 {
-    if (lab->servers != NULL && lab->masters == masters && lab->replicas == replicas &&
-        lab->zookeeper == zookeeper) {
+    if (lab->servers != NULL && lab->counted == NULL && lab->masters == masters &&
+        lab->replicas == replicas && lab->zookeeper == zookeeper) {
         return lab_empty(lab);
     }
     stop_servers(lab);
@@ -194,6 +214,20 @@ bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool 
 bool lab_servers(struct lab *lab, int masters, bool zookeeper)
 {
     return lab_servers_with_replicas(lab, masters, 0, zookeeper);
+}
+
+bool lab_counted_servers(struct lab *lab)
+{
+    stop_servers(lab);
+    lab->counted = counted_begin();
+    bool good = lab->counted != NULL && start_servers(lab, 1, 0, false);
+    counted_end(lab->counted);
+    return good;
+}
+
+bool lab_counted(struct lab *lab, uint64_t *out)
+{
+    return counted_take(lab->counted, server_pid(lab_node(lab, 0)), out);
 }
 
 const char *lab_redis(const struct lab *lab)
@@ -216,9 +250,19 @@ struct server *lab_zookeeper_server(const struct lab *lab)
     return servers_zookeeper_server(lab->servers);
 }
 
-struct server *lab_node(const struct lab *lab, int master)
+struct server *lab_node(const struct lab *lab, int number)
 {
-    return servers_node(lab->servers, (size_t) master);
+    return servers_node(lab->servers, (size_t) number);
+}
+
+struct server *lab_node_of(const struct lab *lab, const char *key)
+{
+    return servers_node_of(lab->servers, key);
+}
+
+bool lab_wait(const struct lab *lab)
+{
+    return servers_wait(lab->servers, PATIENCE_MS);
 }
 
 int lab_masters(const struct lab *lab)

@@ -33,9 +33,9 @@ void lab_free(struct lab *lab);
 const struct lab_options *lab_options(const struct lab *lab);
 struct report *lab_report(struct lab *lab);
 
-/* The number of runs, fewer for long benchmarks, one at a given rate; and `full`, or `quick` with
- * --quick. */
-enum lab_pace { LAB_SHORT, LAB_LONG };
+/* The number of runs, fewer for long benchmarks, one at a given rate, and of those that see enough
+ * in it; and `full`, or `quick` with --quick. */
+enum lab_pace { LAB_SHORT, LAB_LONG, LAB_ONCE };
 int lab_runs(const struct lab *lab, enum lab_pace pace);
 uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick);
 
@@ -48,11 +48,18 @@ bool lab_repeat(struct lab *lab, enum lab_pace pace, bool (*measure)(struct lab 
 bool lab_servers(struct lab *lab, int masters, bool zookeeper);
 bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool zookeeper);
 
+/* Provide a master whose instructions in scripts are counted, by callgrind; it is about fifty times
+ * slower.  *out: how many they are since the last call. */
+bool lab_counted_servers(struct lab *lab);
+bool lab_counted(struct lab *lab, uint64_t *out);
+
 const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_options wants them */
 const char *lab_redis_tls(const struct lab *lab); /* NULL: without --tls */
 const char *lab_zookeeper(const struct lab *lab); /* NULL: none */
 struct server *lab_zookeeper_server(const struct lab *lab);
-struct server *lab_node(const struct lab *lab, int master);
+struct server *lab_node(const struct lab *lab, int number); /* the masters first, as servers.h */
+struct server *lab_node_of(const struct lab *lab, const char *key); /* that holds it now */
+bool lab_wait(const struct lab *lab); /* until all nodes that run see a whole cluster */
 int lab_masters(const struct lab *lab);
 struct wire *lab_wire(struct lab *lab, int master); /* a connection for questions */
 

@@ -234,11 +234,16 @@ bool library_fails(const smq_message_info *info)
     return info->attempt == 1 && tally_number(info->body.data, info->body.len) % MISHAPS_EACH == 0;
 }
 
+bool library_is_busy(const smq_message_info *info)
+{
+    return tally_number(info->body.data, info->body.len) % MISHAPS_KEYS < MISHAPS_BUSY;
+}
+
 void library_sleep_if_busy(const smq_message_info *info)
 {
     const struct timespec time = {.tv_nsec = 1000000};
 
-    if (tally_number(info->body.data, info->body.len) % MISHAPS_KEYS < MISHAPS_BUSY) {
+    if (library_is_busy(info)) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
     }
 }

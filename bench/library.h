@@ -50,6 +50,7 @@ struct library_key {
 };
 void library_give_key(smq_message *message, uint64_t number, void *key);
 bool library_fails(const smq_message_info *info);
+bool library_is_busy(const smq_message_info *info);
 void library_sleep_if_busy(const smq_message_info *info);
 
 /* Called for each message, on the thread of the handler. */

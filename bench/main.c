@@ -68,10 +68,14 @@ static const struct bench benches[] = {
     {"nodes", "Redis CPU per message with 1, 2 and 3 masters", bench_nodes, false},
     {"keyed", "send and drain bodies of 1 KiB in both layouts, and with headers", bench_keyed,
      false},
+    {"formats", "instructions of a message in format 5, against format 4, in twenty forms of use",
+     bench_formats, false},
     {"rebalance", "start, join, leave and death in fleets of 16 with 1,024 slots", bench_rebalance,
      false},
     {"fleet", "250 processes with 4,096 slots, and 16 with 65,536: start, join, death, restarts",
      bench_fleet, false},
+    {"tree", "fleets in Redis alone: 250 processes idle; failovers of each master, and deaths",
+     bench_tree, false},
 };
 
 enum { COUNT = sizeof(benches) / sizeof(benches[0]), USAGE = 64 };

@@ -40,9 +40,11 @@ static void on_event(const smq_event *event, void *user)
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
     const smq_message_info *info = smq_delivery_info(delivery);
+    char at_ns[24];
 
     (void) user;
-    note('H', info->slot, (int64_t) tally_number(info->body.data, info->body.len), "");
+    snprintf(at_ns, sizeof(at_ns), "%lld", (long long) meter_now_ns());
+    note('H', info->slot, (int64_t) tally_number(info->body.data, info->body.len), at_ns);
     return SMQ_DONE;
 }
 

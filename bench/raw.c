@@ -143,6 +143,7 @@ static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t f
     wire_text(raw->wire, "0"); /* no bound */
     wire_text(raw->wire, "0"); /* no debounce */
     wire_text(raw->wire, "0"); /* no window of ids */
+    wire_text(raw->wire, "0"); /* no fields */
     wire_text(raw->wire, raw->producer);
     wire_text(raw->wire, sequence);
     for (int i = 0; i < count; i++) {
