@@ -1,13 +1,12 @@
 /* test_idle.c - answers for which nothing waits leave with the calls of other slots, against a
  * fake of the Redis client. */
-#include <stdatomic.h>
 #include <string.h>
 
 #include <slotmq/consumer.h>
 #include <slotmq/topic.h>
 
-#include "base/clock.h"
 #include "consume/slot/sleep.h"
+#include "fake_clock.h"
 #include "scripts.h"
 #include "support/group.h"
 #include "support/wait.h"
@@ -27,19 +26,6 @@ static struct model {
 
 static smq_client *client;
 static smq_consumer *consumer;
-
-/* --- the clock --- */
-
-static _Atomic int64_t later_us;
-
-/* The linker has the names. */
-int64_t __real_clock_now_us(void); /* NOLINT(bugprone-reserved-identifier) */
-int64_t __wrap_clock_now_us(void); /* NOLINT(bugprone-reserved-identifier) */
-
-int64_t __wrap_clock_now_us(void) /* NOLINT(bugprone-reserved-identifier) */
-{
-    return __real_clock_now_us() + later_us;
-}
 
 /* --- the server --- */
 
@@ -72,7 +58,7 @@ static int set_up(void **state)
     memset(model.given, 0, sizeof(model.given));
     memset(model.stored, 0, sizeof(model.stored));
     model.calls = 0;
-    later_us = 0;
+    fake_clock_reset();
     sleep_times.least = sleep_times.most = ASLEEP_MS;
     client = fake_slots_client(&served, NULL);
     return 0;
@@ -154,7 +140,7 @@ static void linger(void)
         answer_one(slot);
         await_stored(slot, 1);
     }
-    later_us += LATER_US;
+    fake_clock_advance(LATER_US);
     answer_one(0);
     assert_int_equal(stored(0), 1);
 }
@@ -175,7 +161,7 @@ static void answers_of_several_slots_leave_together(void **state)
 
     linger();
     before = model.calls;
-    later_us += LATER_US; /* the first one has lingered for long enough */
+    fake_clock_advance(LATER_US); /* the first one has lingered for long enough */
     give(1);
     await_stored(0, 2);
     assert_int_equal(smq_done(poll_one(), NULL), SMQ_OK);
@@ -198,7 +184,7 @@ static void without_linger_no_answer_waits(void **state)
     begin(SMQ_NONE);
     answer_one(0);
     await_stored(0, 1);
-    later_us += LATER_US;
+    fake_clock_advance(LATER_US);
     answer_one(0);
     await_stored(0, 2);
 }
@@ -247,5 +233,5 @@ TEST_GROUP(idle)
         cmocka_unit_test_setup_teardown(stop_ends_the_wait, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
