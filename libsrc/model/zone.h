@@ -43,8 +43,8 @@ void zone_fini(struct zone *zone);
 /* The part in which a time is, in seconds since 1970. */
 struct zone_span zone_span_at(const struct zone *zone, int64_t time_s);
 
-/* The time at which clocks show `local_s`, the first if they do so twice.  If they never do because
- * they are set forward, the time at which they are. */
+/* The first time at which clocks show `local_s` or more: they show it, or are set forward over it.
+ * So a later `local_s` never has an earlier time. */
 int64_t zone_time_of(const struct zone *zone, int64_t local_s);
 
 #endif

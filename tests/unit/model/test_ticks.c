@@ -94,6 +94,22 @@ static const struct {
     {"<+0545>-5:45", "2026-03-29 01:00", 20700},
 };
 
+/* Of a rule: when clocks show a local time, or are set forward over it.  The second zone has one
+ * hour of summer time, two hours ahead, so clocks show some of what they passed over after it. */
+#define SHORT "AAA0BBB-2,J100/0,J100/3"
+
+static const struct {
+    const char *rule, *local, *at;
+} LOCALS[] = {
+    {BERLIN, "2026-03-29 01:59", "2026-03-29 00:59"},
+    {BERLIN, "2026-03-29 02:30", "2026-03-29 01:00"},
+    {BERLIN, "2026-03-29 03:00", "2026-03-29 01:00"},
+    {BERLIN, "2026-10-25 02:30", "2026-10-25 00:30"},
+    {SHORT, "2026-04-10 00:30", "2026-04-10 00:00"},
+    {SHORT, "2026-04-10 01:30", "2026-04-10 00:00"},
+    {SHORT, "2026-04-10 02:30", "2026-04-10 00:30"},
+};
+
 static const char *const NO_RULES[] = {
     "CET", "CE-1", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,M13.5.0,M10.5.0",
     "CET-1CEST,M3.6.0,M10.5.0", "CET-1CEST,M3.5.7,M10.5.0", "CET-1CEST,J0,J1",
@@ -137,6 +153,19 @@ static void rules_at_the_end_of_a_file_hold(void **state)
         if (zone_by_rule(&zone, NO_RULES[i])) {
             fail_msg("%s is taken", NO_RULES[i]);
         }
+    }
+}
+
+static void local_times_come_when_clocks_have_reached_them(void **state)
+{
+    for (size_t i = 0; i < sizeof(LOCALS) / sizeof(LOCALS[0]); i++) {
+        struct zone zone;
+
+        assert_true(zone_by_rule(&zone, LOCALS[i].rule));
+        if (zone_time_of(&zone, seconds_of(LOCALS[i].local)) != seconds_of(LOCALS[i].at)) {
+            fail_msg("%s at %s", LOCALS[i].rule, LOCALS[i].local);
+        }
+        zone_fini(&zone);
     }
 }
 
@@ -229,6 +258,7 @@ TEST_GROUP(ticks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_at_the_end_of_a_file_hold),
+        cmocka_unit_test(local_times_come_when_clocks_have_reached_them),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(summer_time_is_that_of_vixie),
         cmocka_unit_test(intervals_count_from_the_start),
