@@ -22,7 +22,7 @@ SOURCES = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "meson.build",
 
 class Slotmq(ConanFile):
     name = "slotmq"
-    description = "Message queues on Redis Cluster, slots owned through ZooKeeper"
+    description = "Message queues on Redis Cluster, with one owner for each slot"
     license = "BSD-2-Clause"
     topics = ("message-queue", "redis", "redis-cluster", "zookeeper")
     package_type = "library"
