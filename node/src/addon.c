@@ -75,6 +75,11 @@ static napi_value addon_fields(napi_env env)
     return all;
 }
 
+#ifdef NODE_API_MODULE_GET_API_VERSION
+/* The header of newer versions defines it without a declaration. */
+NAPI_MODULE_EXPORT int32_t NODE_API_MODULE_GET_API_VERSION(void);
+#endif
+
 NAPI_MODULE_INIT()
 {
     struct addon *addon = calloc(1, sizeof(*addon));
