@@ -471,9 +471,10 @@ static void test_an_error_at_any_command_of_a_script_is_mended(void **state)
 
 enum { STEPS_MAX = 5 };
 
-#define SCHEDULE "1:s2:s@2:+01:x0:0:"
-#define ID       "0000000003e80000000000000000000a"
-#define WHOLE    "!w,,1:k" ID "text"
+#define PUT_SCHEDULE "schedule_put s 0 500 500,0,,0, 1:s2:s@2:+01:x0:0:"
+#define PUT_LATER    "schedule_put s 0 9500 9500,0,,0, 1:s2:s@2:+01:x0:0:"
+#define ID           "0000000003e80000000000000000000a"
+#define WHOLE        "!w,,1:k" ID "text"
 
 static const struct topic_change {
     const char *steps[STEPS_MAX];
@@ -499,18 +500,16 @@ static const struct topic_change {
     {{"open m keyed", "send from=9 a +0 x '' ''"}, "slot_divide 0 100"},
     {{"open m keyed"}, "slot_remove"},
     {{"open m keyed", "slot_seal 1", "slot_clear 1000"}, "slot_forget 1 '' 1000 ''"},
-    {{"open m keyed"}, "schedule_put s 0 500 500,0,,0, " SCHEDULE},
-    {{"open m keyed", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_put s 1000 '' '' ''"},
-    {{"open m keyed", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 '' f"},
-    {{"open m", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 900 f"},
-    {{"open m", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 900 s"},
-    {{"open m", "schedule_put s 0 500 500,0,,0, " SCHEDULE, "takeover 1", "listen", "consume 1"},
+    {{"open m keyed"}, PUT_SCHEDULE},
+    {{"open m keyed", PUT_SCHEDULE}, "schedule_put s 1000 '' '' ''"},
+    {{"open m keyed", PUT_SCHEDULE}, "schedule_tick s 1000 500 '' f"},
+    {{"open m", PUT_SCHEDULE}, "schedule_tick s 1000 500 900 f"},
+    {{"open m", PUT_SCHEDULE}, "schedule_tick s 1000 500 900 s"},
+    {{"open m", PUT_SCHEDULE, "takeover 1", "listen", "consume 1"},
      "schedule_tick s 1000 500 900 f"},
-    {{"open m keyed", "schedule_put s 0 500 500,0,,0, " SCHEDULE, "takeover 1", "listen",
-      "consume 1 open=1"},
+    {{"open m keyed", PUT_SCHEDULE, "takeover 1", "listen", "consume 1 open=1"},
      "schedule_tick s 1000 500 900 f"},
-    {{"open m shared", "schedule_put s 0 9500 9500,0,,0, " SCHEDULE, "listen", "consume shared"},
-     "schedule_tick s 1000 9500 '' r"},
+    {{"open m shared", PUT_LATER, "listen", "consume shared"}, "schedule_tick s 1000 9500 '' r"},
     {{"open t keyed", "whole " WHOLE " +0", "takeover 1", "consume 1 n=1",
       "consume 1 n=0 last=1 retry 1000c1:" WHOLE " 0 why"},
      "edit reschedule " WHOLE " +10"},

@@ -624,7 +624,7 @@ enum { FIRST_SESSION_MS = 20000 }; /* longer than the start takes */
 
 static bool is_node_made(void *topic)
 {
-    return keys_number(NEW_TREE, "HEXISTS " NEW_TREE " n:topics/%s", (const char *) topic) == 1;
+    return keys_number(NEW_TREE, "HEXISTS " NEW_TREE " n:topics/%s", *(const char **) topic) == 1;
 }
 
 static bool note_grace(const smq_fleet_info *info, void *user)
@@ -659,7 +659,7 @@ static void the_first_start_of_a_topic_waits_for_nobody(void **state)
     assert_ok(smq_consumer_new(&binds, first, &consumer, &err), &err);
     assert_ok(smq_consumer_new(&makes, second, &consumer, &err), &err);
     assert_ok(smq_consumer_start(makes, &err), &err);
-    assert_true(wait_until(is_node_made, (void *) (uintptr_t) topic, TIMEOUT_MS));
+    assert_true(wait_until(is_node_made, &topic, TIMEOUT_MS));
     assert_ok(smq_consumer_start(binds, &err), &err);
     messages_send_numbers(first, topic, 0, 1);
     messages_await_counts(first, topic, (struct message_counts){.done = 1});

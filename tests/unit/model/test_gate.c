@@ -53,7 +53,7 @@ static void the_shortest_reply_is_forgotten_after_a_while(void **state)
     assert_true(gate_places(gate) > 1000 * MANY);
     now_us = reply(gate, MANY, SLOW_US, now_us);
     assert_in_range(gate_places(gate), 1, MANY);
-    while (now_us < 3 * WINDOW_US) {
+    while (now_us < INT64_C(3) * WINDOW_US) {
         now_us = reply(gate, 1, SLOW_US, now_us);
     }
     assert_true(gate_places(gate) > 1000 * MANY); /* the server is farther away now */
