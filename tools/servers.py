@@ -52,9 +52,7 @@ Acquire::PDiffs "false";
 """
 
 START = """#!/bin/sh
-# The server with the loader and the libraries of its release, and without the sanitizer that a test
-# has preloaded for itself: the server has an allocator of its own.
-case ${{LD_PRELOAD:-}} in *libasan*) unset LD_PRELOAD ;; esac
+# The server with the loader and the libraries of its release.
 root=${{0%/*}}/../root
 exec "$root/{loader}" --library-path "$root/{libraries}:$root/usr/{libraries}" \\
     "$root/usr/bin/{program}" "$@"

@@ -4,6 +4,7 @@ With pytest, `pytest_plugins = ["slotmq.testing"]` in conftest.py gives the fixt
 tests of the run; each test uses topics of its own, or calls slotmq_server.clear().
 """
 import contextlib
+import os
 import shutil
 import socket
 import subprocess
@@ -40,7 +41,10 @@ class Server:
             self.port, bus = first.getsockname()[1], second.getsockname()[1]
         with open(f"{self._folder}/redis.conf", "w", encoding="utf-8") as file:
             file.write(CONFIGURATION.format(port=self.port, bus=bus, folder=self._folder))
-        self._keeper = subprocess.Popen(["sh", "-c", KEEPER, "sh", program, self._folder], stdin=subprocess.PIPE)
+        # What is preloaded into this process, as a sanitizer, is not meant for the server.
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        self._keeper = subprocess.Popen(["sh", "-c", KEEPER, "sh", program, self._folder], stdin=subprocess.PIPE,
+                                        env=environment)
         self.address = f"127.0.0.1:{self.port}"
         try:
             self._form()

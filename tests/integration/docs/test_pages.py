@@ -122,12 +122,15 @@ def certificates(folder):
     def openssl(*words):
         subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
 
-    new = ("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test")
+    def new(name, *words):
+        openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", f"{name}-key.pem", *words)
+
     for name in ("ca", "other"):
-        openssl(*new, "-x509", "-days", "2", "-keyout", f"{name}-key.pem", "-out", f"{name}.pem")
-    pathlib.Path(folder, "names").write_text("subjectAltName=DNS:localhost\n")
+        new(name, "-x509", "-days", "2", "-addext", "keyUsage=critical,keyCertSign", "-out", f"{name}.pem")
+    pathlib.Path(folder, "names").write_text(
+        "subjectAltName=DNS:localhost\nsubjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
     for name in ("zk1", "slotmq"):
-        openssl(*new, "-keyout", f"{name}-key.pem", "-out", f"{name}.csr")
+        new(name, "-out", f"{name}.csr")
         openssl("x509", "-req", "-days", "2", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca-key.pem",
                 "-CAcreateserial", "-extfile", "names", "-out", f"{name}.pem")
 
@@ -154,6 +157,7 @@ def tunnel(stack, folder, block, replaced, port):
 def is_let_in(folder, port, name):
     """Does the server's end pass bytes of a client with this certificate on to ZooKeeper, which answers?"""
     context = ssl.create_default_context(cafile=f"{folder}/ca.pem")
+    context.verify_flags |= ssl.VERIFY_X509_STRICT  # as by default from Python 3.13 on
     if name:
         context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}-key.pem")
     try:

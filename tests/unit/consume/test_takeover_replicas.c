@@ -250,6 +250,7 @@ static void a_stop_does_not_gain_the_slot(void **state)
     running = start(LONG_MS);
     fake_await_held(1);
     smq_consumer_stop(running.consumer);
+    (void) smq_topic_get(running.client, "t", NULL, NULL); /* it has seen the stop */
     fake_lock();
     model.hold = false;
     fake_unlock();
