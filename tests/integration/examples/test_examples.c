@@ -84,6 +84,14 @@ static void test_readme_says_what_is_missing(void **state)
     run_fini(&run);
 }
 
+static void skip_without(const char *path, const char *what)
+{
+    if (path[0] == '\0') {
+        print_message("there is no %s here\n", what);
+        skip();
+    }
+}
+
 static void test_the_main_job_runs_in_cpp(void **state)
 {
     const char *const argv[] = {job_cpp, servers_redis(*state), NULL};
@@ -118,6 +126,7 @@ static void test_the_main_job_runs_in_python(void **state)
 {
     const char *const argv[] = {python, job_py, library, servers_redis(*state), NULL};
 
+    skip_without(python, "Python that loads a library with this sanitizer");
     assert_script_prints(argv, "scripted two books\n");
 }
 
@@ -144,10 +153,7 @@ static void test_handles_of_cpp_free_themselves(void **state)
 
 static void test_handles_of_cpp_free_themselves_by_clang(void **state)
 {
-    if (raii_clang[0] == '\0') {
-        print_message("there is no clang++ here\n");
-        skip();
-    }
+    skip_without(raii_clang, "clang++");
     assert_prints(raii_clang, *state, raii_prints);
 }
 
@@ -157,6 +163,7 @@ static void test_mistakes_in_cpp_are_errors(void **state)
     const char *const argv[] = {misuse_cpp, servers_redis(*state), NULL};
     struct run run;
 
+    skip_without(misuse_cpp, "program that this sanitizer passes");
     assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
     assert_string_equal(run.err, "");
     assert_string_equal(run.out,
