@@ -11,7 +11,7 @@
 
 #define SMQ_VERSION_MAJOR 0
 #define SMQ_VERSION_MINOR 3
-#define SMQ_VERSION_PATCH 0
+#define SMQ_VERSION_PATCH 1
 
 #if defined(__GNUC__)
 #define SMQ_API __attribute__((visibility("default")))
