@@ -20,8 +20,9 @@
 -- is not the caller's is deleted.  The reign is young if the server had answered for no longer than
 -- that when it began, or was ever promoted: it may have forgotten a topic's first owner, too.
 --
--- The clock of the tree is not that of the server: a call advances it by what has passed since the
--- call before, a third of the shortest time-out at most, and never back.
+-- The clock of the tree is not that of the server: a call advances it by what has passed since time
+-- was stored, a third of the shortest time-out at most, and never back.  In grace no session ends,
+-- so a third of the longest one may pass of it.
 --
 -- open: begins the session, or fails if a command of this script is denied.  resume: operands are
 -- path, czxid, data of nodes of the session. read: operands are `gPATH` (returned: the node, or
@@ -51,7 +52,11 @@ clock, was, grace, due = tonumber(clock or 0), tonumber(was or now), tonumber(gr
     tonumber(due or 0)
 longest, shortest = tonumber(longest or timeout_ms), tonumber(shortest or timeout_ms)
 last = last or NO_CHANGE
-clock = clock + math.max(0, math.min(now - was, math.floor(shortest / 3)))
+local passed, third = now - was, math.floor(shortest / 3)
+clock = clock + math.max(0, math.min(passed, third))
+if grace ~= 0 then
+    grace = grace - math.max(0, math.min(passed, math.floor(longest / 3)) - third)
+end
 
 local till, owned = string.match(redis.call('HGET', tree, 's:' .. session) or '',
     '^(%d+) %d+(.*)$')
@@ -198,7 +203,10 @@ local function end_late()
     end
 end
 
-local verdict, out, dirty = 'OK', {}, began
+-- Time that has passed is kept before it is more than a call may advance the clock by, and what the
+-- server's clock says is kept when it steps back.
+local verdict, out = 'OK', {}
+local dirty = began or passed < 0 or passed >= shortest / LOOKS
 
 local function answer()
     if dirty then

@@ -113,6 +113,100 @@ static void test_one_call_of_some_looks_at_the_server(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* The sessions that are left call so rarely that only the shortest time-out, of one that calls no
+ * more, would make them keep the time that has passed. */
+static void test_time_passes_beside_a_shorter_session_that_is_silent(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        OPEN("1"),
+        {"tree write 1 " REIGN " create '' - -", "OK OK ..."},
+        {"tree write 1 " REIGN " create members - -", "OK OK ..."},
+        {"tree open 2 - lease=1000", "OK OK " REIGN " 00000064abc00002 60000 1"},
+        {"tree write 2 " REIGN " lease=1000 ephemeral members/b - 5", "OK OK ..."},
+        /* the grace ends by the longest one */
+        {"at 1577836910000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00003 50000 1"},
+        {"at 1577836920000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00003 40000 1"},
+        {"at 1577837020000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00003 20000 1"},
+        {"at 1577837040000", NULL},
+        {"redis HEXISTS topic{x} n:members/b", "1"},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00004 0 1"},
+        {"redis HEXISTS topic{x} n:members/b", "0"},
+        {"redis HEXISTS topic{x} s:0000000000000002", "0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Two thirds of the shorter time-out pass, and then its session ends. */
+static void test_a_shorter_session_ends_beside_a_longer_one(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        OPEN("1"),
+        {"tree write 1 " REIGN " create '' - -", "OK OK ..."},
+        {"tree write 1 " REIGN " create members - -", "OK OK ..."},
+        {"at 1577836920000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577836940000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577836960000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00002 0 1"},
+        {"tree open 2 - lease=1000", "OK OK ..."},
+        {"tree write 2 " REIGN " lease=1000 ephemeral members/b - 5", "OK OK ..."},
+        {"at 1577836970000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577836980000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577836990000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"redis HEXISTS topic{x} n:members/b", "1"},
+        {"at 1577837000000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"redis HEXISTS topic{x} n:members/b", "0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* After a step back of the server's clock time passes on by what it says then. */
+static void test_sessions_end_after_a_step_back(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        OPEN("1"),
+        {"tree write 1 " REIGN " create '' - -", "OK OK ..."},
+        {"tree write 1 " REIGN " create members - -", "OK OK ..."},
+        {"at 1577836920000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577836940000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577836960000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00002 0 1"},
+        OPEN("2"),
+        {"tree write 2 " REIGN " ephemeral members/b - 5", "OK OK ..."},
+        {"at 1577833300000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577833320000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577833340000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"redis HEXISTS topic{x} n:members/b", "1"},
+        {"at 1577833360000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"redis HEXISTS topic{x} n:members/b", "0"},
+        {"redis HEXISTS topic{x} s:0000000000000001", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 /* A user that may not run a command which a later call needs: nothing is begun. */
 static void test_a_session_that_could_not_do_its_work_is_refused(void **state)
 {
@@ -184,6 +278,9 @@ TEST_GROUP(tree)
         cmocka_unit_test(test_a_resume_is_done_as_a_whole_or_not_at_all),
         cmocka_unit_test(test_numbers_go_above_those_that_redis_has),
         cmocka_unit_test(test_one_call_of_some_looks_at_the_server),
+        cmocka_unit_test(test_time_passes_beside_a_shorter_session_that_is_silent),
+        cmocka_unit_test(test_a_shorter_session_ends_beside_a_longer_one),
+        cmocka_unit_test(test_sessions_end_after_a_step_back),
         cmocka_unit_test(test_a_session_that_could_not_do_its_work_is_refused),
         cmocka_unit_test(test_a_tree_without_nodes_and_sessions_is_removed),
         cmocka_unit_test(test_who_only_looks_writes_nothing),

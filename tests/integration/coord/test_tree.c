@@ -157,19 +157,22 @@ static void a_session_that_is_closed_takes_its_nodes_along(void **state)
 
 static void a_session_that_is_not_kept_ends(void **state)
 {
-    const char *root = new_root();
-    struct peer first, second;
+    static const int64_t others_ms[] = {SHORT_MS, LONG_MS};
 
-    (void) state;
-    start(&first, root, SHORT_MS);
-    start(&second, root, SHORT_MS);
-    make_folders(&first);
-    (void) peer_do(&second, SESSION_CREATE_EPHEMERAL, "members/b", "b", 0);
-    (void) peer_do(&first, SESSION_CREATE_EPHEMERAL, "members/a", "a", 0);
-    peer_die(&second);
-    await_list(&first, "members", "a ");
-    assert_int_equal(peer_events(&first, PEER_EXPIRED), 0);
-    peer_stop(&first);
+    for (size_t i = 0; i < sizeof(others_ms) / sizeof(others_ms[0]); i++) {
+        const char *root = new_root();
+        struct peer first, second;
+
+        start(&first, root, others_ms[i]);
+        start(&second, root, SHORT_MS);
+        make_folders(&first);
+        (void) peer_do(&second, SESSION_CREATE_EPHEMERAL, "members/b", "b", 0);
+        (void) peer_do(&first, SESSION_CREATE_EPHEMERAL, "members/a", "a", 0);
+        peer_die(&second);
+        await_list(&first, "members", "a ");
+        assert_int_equal(peer_events(&first, PEER_EXPIRED), 0);
+        peer_stop(&first);
+    }
 }
 
 /* Watches fire once, by what is published and not only by the next call that keeps the session. */
