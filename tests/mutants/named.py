@@ -173,7 +173,7 @@ PATCHES = (
     Patch("lowered-limit-leaks", "what is on its way when max_in_flight is lowered is delivered beyond it",
           "libsrc/consume/slot/budget.c",
           "return budget->unanswered > budget->max_in_flight || limit_is_over(&budget->limited);",
-          "(void) budget;\n    return false;", tests=("consume_flow",)),
+          "(void) budget;\n    return false;", tests=("consume_lost_replies",)),
     Patch("before-image-lost", "a claim forgets the time, priority or place of its message",
           "lua/consume.lua", "prefix and prefix .. member or score .. mark .. member",
           "'0' .. mark .. member", tests=("lua_consume", "lua_fifo", "lua_random")),

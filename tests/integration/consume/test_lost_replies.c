@@ -249,6 +249,26 @@ static void claims_of_a_lost_reply_outlast_their_leases(void **state)
     wire_fini(&wire);
 }
 
+/* The limit falls while a claim is on its way: what it brings is given back, as if it had never
+ * been claimed. */
+static void claims_of_a_late_reply_are_within_the_limit(void **state)
+{
+    struct wire wire;
+
+    wire_init(&wire, 0);
+    hold_claim_back(&wire);
+    assert_int_equal(smq_consumer_set_max_in_flight(wire.worker, 0, NULL), SMQ_OK);
+    (void) ask(&wire); /* it knows the limit */
+    proxy_release(wire.proxy);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.waiting = 1});
+    assert_int_equal(handler_log_count(wire.log), 0);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).released, 1);
+    assert_int_equal(smq_consumer_set_max_in_flight(wire.worker, 1, NULL), SMQ_OK);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
+    assert_int_equal(handler_log_seen(wire.log, 0).attempt, 1);
+    wire_fini(&wire);
+}
+
 static bool nothing_is_claimed(void *arg)
 {
     struct wire *wire = arg;
@@ -538,6 +558,7 @@ TEST_GROUP(lost_replies)
         cmocka_unit_test(wake_up_that_overtakes_the_parking_reply_is_not_missed),
         cmocka_unit_test(claims_of_a_lost_reply_are_handed_over_again),
         cmocka_unit_test(claims_of_a_lost_reply_outlast_their_leases),
+        cmocka_unit_test(claims_of_a_late_reply_are_within_the_limit),
         cmocka_unit_test(answers_of_a_lost_reply_are_settled_once),
         cmocka_unit_test(lapsed_leases_stay_with_their_owner),
         cmocka_unit_test(late_answer_of_a_former_owner_is_fenced),
