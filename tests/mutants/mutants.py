@@ -33,6 +33,7 @@ EQUIVALENT = HERE / "equivalent.json"
 SECONDS = 90          # for one random mutant, with its build
 HANGS_S, HANGS = 20, 8  # a test hangs after this time, and this many times what it takes
 NAMED_S, NAMED_HANGS_S, HISTORY_S = 600, 300, 300
+LOCKSTEP_S = 3600     # for all mistakes in scripts
 LOCKSTEP = "lua_mutants"
 BUILD_S = 3600        # for all programs
 FIRST_TESTS = 4       # are built and run together; then twice as many, and so on
@@ -234,30 +235,41 @@ def judge_by_change(tree, patch, result, end):
             result.verdict = "killed" if trial.killer else "survived"
 
 
-def judge_by_lockstep(tree, mistake, result, end):
-    """The program of lockstep has the test of that name, and makes the mistake itself."""
-    test = tree.tests[LOCKSTEP]
+def judge_by_lockstep(tree, mistakes):
+    """The program of lockstep makes the mistakes itself, and has a test for each."""
+    begin, test = time.monotonic(), tree.tests[LOCKSTEP]
     tree.make(test.targets, BUILD_S)
-    result.by = LOCKSTEP
     try:
-        _, output = tree.run_test(LOCKSTEP, end - time.monotonic(), only=mistake.name)
+        _, output = tree.run_test(LOCKSTEP, LOCKSTEP_S,
+                                  only=mistakes[0].name if len(mistakes) == 1 else None)
     except trees.TakesTooLong:
         output = "the calls took too long"
-    result.shown = tail(output)
-    if f"OK ] {mistake.name}\n" in output:
-        result.verdict = "killed"
+    seconds = round((time.monotonic() - begin) / len(mistakes), 1)
+    for mistake in mistakes:
+        killed = f"OK ] {mistake.name}\n" in output
+        yield Result(mistake.name, "killed" if killed else "survived", LOCKSTEP,
+                     "" if killed else tail(output), seconds, mistake.file)
 
 
-def judge_named(tree, mutant):
+def judge_patch(tree, patch):
     begin = time.monotonic()
-    result = Result(mutant.name, "survived", file=mutant.file)
-    judge = judge_by_lockstep if isinstance(mutant, named.Mistake) else judge_by_change
+    result = Result(patch.name, "survived", file=patch.file)
     try:
-        judge(tree, mutant, result, begin + NAMED_S)
+        judge_by_change(tree, patch, result, begin + NAMED_S)
     except trees.NotBuilt as error:
         result.verdict, result.by = "not built", tail(str(error), 1)
     result.seconds = round(time.monotonic() - begin, 1)
     return result
+
+
+def judge_named(tree, mutants):
+    """A result for each: first of patches, each of which is built, then of mistakes in scripts."""
+    mistakes = [mutant for mutant in mutants if isinstance(mutant, named.Mistake)]
+    for mutant in mutants:
+        if mutant not in mistakes:
+            yield judge_patch(tree, mutant)
+    if mistakes:
+        yield from judge_by_lockstep(tree, mistakes)
 
 
 # --- runs ---------------------------------------------------------------------------------------
@@ -289,9 +301,8 @@ class Log:
 
 def run_named(tree, patches, keep):
     log = Log("named", keep)
-    for patch in patches:
-        if patch.name not in log.results:
-            log.add(judge_named(tree, patch))
+    for result in judge_named(tree, [one for one in patches if one.name not in log.results]):
+        log.add(result)
     results = [log.results[patch.name] for patch in patches]
     killed = [result for result in results if result.verdict == "killed"]
     histories = sum(result.by.startswith("history") for result in killed)
@@ -360,9 +371,9 @@ def run_chosen(tree, options):
     if unknown:
         raise SystemExit(f"mutants: there is no {', '.join(sorted(unknown))}")
     results = []
-    for patch in patches:
-        results.append(judge_named(tree, patch))
-        Log("named", "resume").add(results[-1])
+    for result in judge_named(tree, patches):
+        results.append(result)
+        Log("named", "resume").add(result)
     runs = lines_run(tree, options.map) if others else None
     for mutant in others:
         results.append(judge_random(tree, runs, mutant))

@@ -305,7 +305,8 @@ class FakeTree:
         self.only = only
         if self.results[name] == "hangs":
             raise trees.TakesTooLong
-        return self.results[name], self.results[name] if only else f"{name} said: error"
+        result = self.results[name]
+        return result, result if isinstance(result, str) else f"{name} said: error"
 
 
 class Trials(unittest.TestCase):
@@ -342,12 +343,21 @@ class Trials(unittest.TestCase):
 
 class Lockstep(unittest.TestCase):
     MISTAKE = named.Mistake("a reply is lost, and nobody sees it", "consume", "a", "b")
+    OTHER = named.Mistake("a claim is made twice", "consume", "a", "b")
 
     def judged(self, output):
         tree = FakeTree(**{mutants.LOCKSTEP: output})
-        result = mutants.judge_named(tree, self.MISTAKE)
+        [result] = mutants.judge_named(tree, [self.MISTAKE])
         self.assertEqual(tree.only, "a-reply-is-lost-and-nobody-sees-it")
         return result.verdict
+
+    def test_several_are_judged_in_one_run(self):
+        tree = FakeTree(**{mutants.LOCKSTEP: "[       OK ] a-claim-is-made-twice\n"
+                                             "[  FAILED  ] a-reply-is-lost-and-nobody-sees-it\n"})
+        results = mutants.judge_named(tree, [self.MISTAKE, self.OTHER])
+        self.assertEqual([(result.name, result.verdict) for result in results],
+                         [(self.MISTAKE.name, "survived"), (self.OTHER.name, "killed")])
+        self.assertIsNone(tree.only)
 
     def test_it_is_killed_when_its_own_test_passes(self):
         self.assertEqual(self.judged("[       OK ] a-reply-is-lost-and-nobody-sees-it\n"), "killed")
