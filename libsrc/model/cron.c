@@ -102,7 +102,7 @@ static bool cron_read_range(struct cron_reader *reader, uint64_t *set)
             if (!cron_read_number(reader, &to)) {
                 return false;
             }
-            if (field == &CRON_FIELDS[WEEKDAY] && to == 0) {
+            if (field == &CRON_FIELDS[WEEKDAY] && to == 0 && from > 0) {
                 to = 7; /* up to Sunday */
             }
         } else if (reader->at < reader->end && *reader->at == '/') {
