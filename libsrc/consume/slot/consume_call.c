@@ -667,6 +667,9 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     }
     budget_unreserve(&slot->set->budget, consume->n, added);
     consume_plan_next(slot, consume, consumed);
+    if (consumed->count > 0 || consumed->expired > 0) {
+        ticking_has_room(slot);
+    }
     ticking_know(slot, consumed->tick_ms, consumed->now_ms);
     CHECK(consume_check(slot));
     consume_free(consume);

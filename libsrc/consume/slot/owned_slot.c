@@ -106,7 +106,7 @@ void owned_slot_enter(struct owned_slot *slot, enum owned_event event)
         slot->wait = (struct call_wait){.since_us = 0};
         slot->sleep = OWNED_AWAKE;
         slot->renewing = slot->unconfirmed = false;
-        slot->tick_us = 0;
+        slot->tick_us = slot->tick_again_us = 0;
         owned_slot_forget_pushes(slot);
     }
 }

@@ -118,11 +118,13 @@ struct owned_slot {
     int failures;                       /* consecutive failed calls */
     int64_t replicas_until; /* ACQUIRING: how long replicas are waited for; 0: not yet */
     int64_t due_us;         /* when it looks, or repeats a failed call; 0: never */
-    int64_t tick_us;    /* when the first of its schedules is due; 0: none is, or it is unknown */
-    bool ticking;       /* ticks are being made */
-    int64_t drain_us;   /* STOPPING: when it is given up with what is not settled; 0: never */
-    int64_t claimed_us; /* when its last messages came; 0: none yet */
-    int64_t apart_us;   /* how far its messages come apart: the last times weigh most */
+    int64_t tick_us; /* when the first of its schedules is due; 0: none is, or it is unknown */
+    int64_t tick_again_us; /* what was due made no tick: when it is tried again; 0: it made one */
+    bool tick_for_room;    /* because the slot was full: also when there is room */
+    bool ticking;          /* ticks are being made */
+    int64_t drain_us;      /* STOPPING: when it is given up with what is not settled; 0: never */
+    int64_t claimed_us;    /* when its last messages came; 0: none yet */
+    int64_t apart_us;      /* how far its messages come apart: the last times weigh most */
     struct alarm
         alarm; /* at the first of due_us, tick_us, drain_us and the time of the next call */
     struct redis_subscription subscription; /* while it is ACTIVE */

@@ -14,6 +14,13 @@
 
 enum { AGAIN_MS = 1000 };
 
+/* What no tick was made of waits for the time, or also for something else. */
+enum ticking_wait {
+    TICKING_WAIT_TIME,
+    TICKING_WAIT_ROOM, /* the slot was full */
+    TICKING_WAIT_CALL, /* another one was first, or the slot is paused: the next reply says more */
+};
+
 struct ticking_call {
     struct store_call call;
     struct owned_slot *slot;
@@ -36,7 +43,17 @@ void ticking_know(struct owned_slot *slot, int64_t tick_ms, int64_t now_ms)
     if (tick_ms >= 0 && tick_ms <= TOPIC_TIME_MAX_MS && (wait_ms == 0 || !slot->set->shared)) {
         slot->tick_us = clock_now_us() + wait_ms * 1000;
     }
+    if (wait_ms == 0 && slot->tick_us != 0 && slot->tick_us < slot->tick_again_us) {
+        slot->tick_us = slot->tick_again_us;
+    }
     owned_slot_set_alarm(slot);
+}
+
+void ticking_has_room(struct owned_slot *slot)
+{
+    if (slot->tick_for_room) {
+        slot->tick_again_us = 0;
+    }
 }
 
 /* The end of an entry from the loop. */
@@ -57,18 +74,33 @@ static void ticking_end(struct ticking_call *ticking)
 }
 
 /* Nothing was done: it is tried again a moment later, or when another one is due. */
-static void ticking_fail(struct ticking_call *ticking, int64_t wait_ms, const char *text)
+static void ticking_fail(struct ticking_call *ticking, enum ticking_wait wait, int64_t wait_ms,
+                         const char *text)
 {
     struct owned_slot *slot = ticking->slot;
 
     if (ticking->era == slot->era) {
         slot->tick_us = clock_now_us() + (wait_ms < AGAIN_MS ? wait_ms : AGAIN_MS) * 1000;
+        slot->tick_again_us = wait == TICKING_WAIT_CALL ? 0 : slot->tick_us;
+        slot->tick_for_room = wait == TICKING_WAIT_ROOM;
         owned_slot_set_alarm(slot);
     }
     if (text != NULL && episode_trouble(&slot->set->ticks_fail, clock_now_ms())) {
         events_log(slot->set->core->events, SMQ_LEVEL_WARN,
                    "slot %" PRId32 " of topic %s: a schedule that is due cannot be followed: %s",
                    slot->number, slot->set->name, text);
+    }
+    ticking_end(ticking);
+}
+
+/* All that could be made was, and the first of the others is due at `tick_ms`. */
+static void ticking_succeed(struct ticking_call *ticking, int64_t tick_ms)
+{
+    struct owned_slot *slot = ticking->slot;
+
+    if (ticking->era == slot->era) {
+        slot->tick_again_us = 0;
+        ticking_know(slot, tick_ms, ticking->now_ms);
     }
     ticking_end(ticking);
 }
@@ -147,7 +179,8 @@ static void ticking_on_due(struct store_call *call, const struct store_result *r
     size_t lost = 0;
 
     if (result->outcome != STORE_OK || !store_schedules_read(&due, result)) {
-        ticking_fail(ticking, AGAIN_MS, result->status == SMQ_DENIED ? result->text : NULL);
+        ticking_fail(ticking, TICKING_WAIT_TIME, AGAIN_MS,
+                     result->status == SMQ_DENIED ? result->text : NULL);
         return;
     }
     ticking->now_ms = due.now_ms;
@@ -164,14 +197,11 @@ static void ticking_on_due(struct store_call *call, const struct store_result *r
     }
     if (ticking->count == 0) {
         if (ticking->skip > 0) {
-            ticking_fail(ticking, (int64_t) due.cursor - due.now_ms, err.text);
+            ticking_fail(ticking, TICKING_WAIT_TIME, (int64_t) due.cursor - due.now_ms, err.text);
             return;
         }
         if (due.cursor <= (uint64_t) TOPIC_TIME_MAX_MS) {
-            if (ticking->era == ticking->slot->era) {
-                ticking_know(ticking->slot, (int64_t) due.cursor, due.now_ms);
-            }
-            ticking_end(ticking);
+            ticking_succeed(ticking, (int64_t) due.cursor);
             return;
         }
     } /* none: was one removed, or has Redis lost their times?  A call without ticks knows. */
@@ -203,14 +233,17 @@ static void ticking_on_made(struct store_call *call, const struct store_result *
     int64_t tick_ms;
 
     if (result->outcome != STORE_OK ||
-        !store_ticks_read(&results, &tick_ms, result, ticking->count) ||
-        !ticking_count(ticking, results)) {
-        ticking_fail(ticking, AGAIN_MS, result->status == SMQ_DENIED ? result->text : NULL);
+        !store_ticks_read(&results, &tick_ms, result, ticking->count)) {
+        ticking_fail(ticking, TICKING_WAIT_TIME, AGAIN_MS,
+                     result->status == SMQ_DENIED ? result->text : NULL);
+        return;
+    }
+    if (!ticking_count(ticking, results)) {
+        const bool full = memchr(results, 'f', ticking->count) != NULL;
+
+        ticking_fail(ticking, full ? TICKING_WAIT_ROOM : TICKING_WAIT_CALL, AGAIN_MS, NULL);
         return;
     }
     episode_good(&ticking->slot->set->ticks_fail);
-    if (ticking->era == ticking->slot->era) {
-        ticking_know(ticking->slot, tick_ms, ticking->now_ms);
-    }
-    ticking_end(ticking);
+    ticking_succeed(ticking, tick_ms);
 }

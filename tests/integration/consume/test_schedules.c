@@ -171,29 +171,42 @@ static void lost_times_are_made_anew(void **state)
     smq_client_free(client);
 }
 
+/* As many schedules in a zone that this machine does not know, which have long been due. */
+static void put_in_no_zone(const char *topic, int count)
+{
+    char slot[64], schedule[64];
+
+    (void) snprintf(slot, sizeof(slot), "slot{%s_0}", topic);
+    (void) snprintf(schedule, sizeof(schedule), "schedule{%s_0}", topic);
+    freeReplyObject(keys_command(slot, "EVAL %s 2 %s %s %d",
+                                 "local times = '* * * * *\\n0\\nMars/Olympus\\n0\\n0\\n0\\none' "
+                                 "for i = 1, ARGV[1] do "
+                                 "redis.call('HSET', KEYS[1], 'X' .. i, '1,' .. i .. ',0,,0,', "
+                                 "'Y' .. i, #times .. ':' .. times .. '1:k2:+00:0:0:', 'tick', 1) "
+                                 "redis.call('ZADD', KEYS[2], i, i) end",
+                                 slot, schedule, count));
+}
+
+static const char *topic_of_one_slot(smq_client *client)
+{
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .slots = 1);
+
+    return cluster_topic(client, &options);
+}
+
 /* More than are read at once, and due before the one that can be followed. */
 static void what_cannot_be_followed_hides_no_other(void **state)
 {
     smq_client *client = cluster_client();
-    smq_topic_options options =
-        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .slots = 1);
-    const char *topic = cluster_topic(client, &options);
+    const char *topic = topic_of_one_slot(client);
     struct handler_log *log = handler_log_new(NULL);
-    char slot[64], schedule[64];
     smq_consumer *worker;
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) snprintf(slot, sizeof(slot), "slot{%s_0}", topic);
-    (void) snprintf(schedule, sizeof(schedule), "schedule{%s_0}", topic);
     put_every(client, topic, "s", EVERY_MS, "x");
-    freeReplyObject(keys_command(slot, "EVAL %s 2 %s %s",
-                                 "local times = '* * * * *\\n0\\nMars/Olympus\\n0\\n0\\n0\\none' "
-                                 "for i = 1, 250 do "
-                                 "redis.call('HSET', KEYS[1], 'X' .. i, '1,' .. i .. ',0,,0,', "
-                                 "'Y' .. i, #times .. ':' .. times .. '1:k2:+00:0:0:') "
-                                 "redis.call('ZADD', KEYS[2], i, i) end",
-                                 slot, schedule));
+    put_in_no_zone(topic, 250);
     worker = handler_log_worker(client, topic, log);
     handler_log_await(log, TICKS);
     handler_log_stop_worker(worker);
@@ -204,11 +217,74 @@ static void what_cannot_be_followed_hides_no_other(void **state)
     smq_client_free(client);
 }
 
+/* Each message costs a script that sends and one that consumes.  Beside them one in a second reads
+ * what is due, and the session in the tree is kept. */
+static void what_cannot_be_followed_is_tried_each_second_not_with_each_message(void **state)
+{
+    enum { MESSAGES = 100 };
+    smq_client *client = cluster_client();
+    const char *topic = topic_of_one_slot(client);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
+    int64_t scripts, since_ms, seconds;
+
+    put_every(client, topic, "s", 86400000, "x");
+    put_in_no_zone(topic, 1);
+    for (int i = 0; i <= MESSAGES; i++) {
+        if (i == 1) { /* it is known that one is due */
+            scripts = keys_scripts_run();
+            since_ms = clock_now_ms();
+        }
+        messages_send_numbers(client, topic, i, 1);
+        handler_log_await(log, i + 1);
+        keys_await_open(topic, 1, 1);
+    }
+    scripts = keys_scripts_run() - scripts;
+    seconds = (clock_now_ms() - since_ms) / 1000;
+    assert_in_range(scripts, 2 * MESSAGES, 2 * MESSAGES + MESSAGES / 8 + 2 * seconds);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
 static bool a_tick_is_late(void *arg)
 {
     const struct awaited *awaited = arg;
 
     return messages_stats(awaited->client, awaited->topic).tick_late_ms > EVERY_MS;
+}
+
+/* Of two messages one is at its handler, and the other one fills the slot. */
+static void a_full_slot_keeps_the_tick_until_there_is_room(void **state)
+{
+    smq_client *client = cluster_client();
+    smq_topic_options topic_options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .slots = 1,
+                          .max_waiting = 1);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 1, .max_in_flight = 1);
+    const char *topic = cluster_topic(client, &topic_options);
+    struct awaited awaited = {client, topic, 0};
+    struct handler_log *log = handler_log_new(NULL);
+    smq_consumer *worker;
+
+    handler_log_gate(log);
+    worker = handler_log_worker_with(client, &options, topic, log);
+    messages_send_numbers(client, topic, 0, 1);
+    handler_log_await(log, 1);
+    messages_send_numbers(client, topic, 1, 1);
+    put_every(client, topic, "s", EVERY_MS, "x");
+    assert_true(wait_until(a_tick_is_late, &awaited, TIMEOUT_MS));
+    assert_int_equal(ticks_of(client, topic, "s"), 0);
+    handler_log_open(log, 1000);
+    handler_log_await(log, 4);
+    handler_log_stop_worker(worker);
+    assert_string_equal(handler_log_seen(log, 1).body, "1");
+    for (int i = 2; i < handler_log_count(log); i++) {
+        assert_string_equal(handler_log_seen(log, i).key, "s");
+    }
+    assert_int_equal(ticks_of(client, topic, "s"), handler_log_count(log) - 2);
+    handler_log_free(log);
+    smq_client_free(client);
 }
 
 static bool no_tick_is_late(void *arg)
@@ -566,6 +642,8 @@ TEST_GROUP(schedules)
         cmocka_unit_test(an_owner_without_room_makes_them_too),
         cmocka_unit_test(lost_times_are_made_anew),
         cmocka_unit_test(what_cannot_be_followed_hides_no_other),
+        cmocka_unit_test(what_cannot_be_followed_is_tried_each_second_not_with_each_message),
+        cmocka_unit_test(a_full_slot_keeps_the_tick_until_there_is_room),
         cmocka_unit_test(what_nobody_makes_is_late),
         cmocka_unit_test(callers_of_a_shared_topic_make_each_tick_once),
         cmocka_unit_test(killed_owners_lose_and_repeat_no_tick),
