@@ -61,8 +61,23 @@ enum exit_code connect_check(const struct command *command)
     return secrets_check();
 }
 
+/* Of a session with a fleet in Redis; smq_client_new() takes no other. */
+enum { SESSION_MIN_MS = 1000, SESSION_MAX_MS = 60000 };
+
+static int64_t connect_session_ms(const smq_client_options *options, int64_t wanted_ms)
+{
+    if (options->zookeeper) {
+        return wanted_ms;
+    }
+    if (wanted_ms < SESSION_MIN_MS) {
+        return SESSION_MIN_MS;
+    }
+    return wanted_ms > SESSION_MAX_MS ? SESSION_MAX_MS : wanted_ms;
+}
+
 /* Makes the time-outs that were not given such that all that a verb may have to wait for, one after
- * the other, fits into this time: to connect, for two or three replies, and for ZooKeeper. */
+ * the other, fits into this time: to connect, for two or three replies, and for the fleet.  For one
+ * in Redis it waits a second at least. */
 static void connect_limit(smq_client_options *options, int64_t timeout_ms)
 {
     if (options->connect_timeout_ms == 0) {
@@ -72,7 +87,7 @@ static void connect_limit(smq_client_options *options, int64_t timeout_ms)
         options->request_timeout_ms = timeout_ms / 5;
     }
     if (options->session_timeout_ms == 0) {
-        options->session_timeout_ms = timeout_ms / 3;
+        options->session_timeout_ms = connect_session_ms(options, timeout_ms / 3);
     }
 }
 

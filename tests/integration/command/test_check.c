@@ -33,6 +33,24 @@ static void test_all_is_well(void **state)
     assert_check(0, "SLOTMQ OK - 1 topic | ", ARGS("check", "mail", "-z", zookeeper));
 }
 
+/* Also where the fleet is in Redis, whose sessions have from a second to a minute. */
+static void test_each_time_that_the_flag_takes_serves(void **state)
+{
+    static const char *const times[] = {"100ms", "2s", "3m1s", "10m"};
+    const char *const connect = "connect_timeout_ms=10s", *const request = "request_timeout_ms=10s";
+
+    command_done(NULL, ARGS("topic", "create", "times", "--slots", "1"));
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        const char *const time = times[i];
+
+        assert_check(0, "SLOTMQ OK - 1 topic | ",
+                     ARGS("check", "times", "--timeout", time, "-X", connect, "-X", request));
+        command_done(NULL, ARGS("stat", "times", "--timeout", time, "-X", connect, "-X", request));
+        command_done(NULL, ARGS("peek", "times", "--timeout", time, "-X", connect, "-X", request));
+    }
+    command_done(NULL, ARGS("topic", "delete", "times", "--yes"));
+}
+
 /* To a process of version 0.2 without ZooKeeper: whether one consumes it is not known. */
 static void bind_as_0_2(const char *topic)
 {
@@ -372,6 +390,7 @@ TEST_GROUP(check)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_is_well),
+        cmocka_unit_test(test_each_time_that_the_flag_takes_serves),
         cmocka_unit_test(test_a_topic_is_beyond_its_bounds),
         cmocka_unit_test(test_json_has_the_findings),
         cmocka_unit_test(test_rights_that_members_of_a_fleet_in_redis_lack_are_named),
