@@ -110,8 +110,7 @@ static void fence_on_read(void *user, const struct session_reply *reply)
     } else if (reply->len == 0 || root_text_parse(&fence->info, reply->data, reply->len)) {
         fence_write(fence, SESSION_SET, reply->stat.version);
     } else {
-        short_session_end(&fence->session, SMQ_OTHER_FLEET,
-                          "the root node in ZooKeeper does not belong to a fleet of this version");
+        short_session_end_other_fleet(&fence->session);
     }
 }
 

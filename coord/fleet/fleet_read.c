@@ -77,9 +77,7 @@ static void fleet_read_on_root(void *user, const struct session_reply *reply)
                               "ZooKeeper denies access to the root: check zookeeper_auth");
         } else if (reply->status == SESSION_OK && reply->len > 0 &&
                    !root_text_parse(&read->tree.root, reply->data, reply->len)) {
-            short_session_end(
-                &read->session, SMQ_OTHER_FLEET,
-                "the root node in ZooKeeper does not belong to a fleet of this version");
+            short_session_end_other_fleet(&read->session);
         }
     }
     fleet_read_on(read);

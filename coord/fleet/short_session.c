@@ -3,6 +3,7 @@
  * Thread: smq:coord of its own, except short_session_run(). */
 #include "coord/fleet/short_session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/owner_of.h"
@@ -17,6 +18,16 @@ void short_session_end(struct short_session *session, smq_status status, const c
         (void) status_set(&session->result, status, "%s", text);
         waiter_done(&session->waiter);
     }
+}
+
+void short_session_end_other_fleet(struct short_session *session)
+{
+    char text[128];
+
+    (void) snprintf(text, sizeof(text),
+                    "the root node in %s does not belong to a fleet of this version",
+                    session->store.kind);
+    short_session_end(session, SMQ_OTHER_FLEET, text);
 }
 
 static void short_session_on_connected(void *user)

@@ -47,4 +47,7 @@ smq_status short_session_run(struct short_session *session, const struct coord_o
 /* End the operation; further calls are ignored.  Thread: smq:coord. */
 void short_session_end(struct short_session *session, smq_status status, const char *text);
 
+/* The same with OTHER_FLEET: the root node cannot be read.  Thread: smq:coord. */
+void short_session_end_other_fleet(struct short_session *session);
+
 #endif

@@ -554,8 +554,10 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
 {
     struct ownership *topic = memory_new(sizeof(*topic));
     size_t slots = (size_t) from->slots;
+    int64_t drain_ms = from->drain_timeout_ms;
     const char *refusal_text = "";
-    smq_status refusal = SMQ_OK;
+    smq_status refusal = member_refusal(set->member, &refusal_text);
+    char full[256];
 
     topic->set = set;
     topic->name = memory_string(from->name);
@@ -568,10 +570,8 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
     /* In a young reign its server, or that of the topic, may have forgotten the first owner, but
      * not of a topic that was created and bound in one life of its server. */
     topic->fresh = from->first_is_sure || !set->session->young ? from->first_reign : 0;
-    topic->drain_timeout_ms = from->drain_timeout_ms;
-    if (topic->drain_timeout_ms < 0 || topic->drain_timeout_ms > MEMBER_DRAIN_MAX_MS) {
-        topic->drain_timeout_ms = MEMBER_DRAIN_MAX_MS;
-    }
+    topic->drain_timeout_ms =
+        drain_ms < 0 || drain_ms > MEMBER_DRAIN_MAX_MS ? MEMBER_DRAIN_MAX_MS : drain_ms;
     topic->states = memory_new(slots * sizeof(*topic->states));
     topic->tokens = memory_new(slots * sizeof(*topic->tokens));
     topic->granted = memory_new(slots * sizeof(*topic->granted));
@@ -584,16 +584,17 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
     topic->retry.data = topic->leave.data = topic;
     set->text += member_text_topic_size(topic->name, topic->nonce);
     LIST_INSERT_HEAD(&set->topics, topic, link);
-    refusal = member_refusal(set->member, &refusal_text);
+    if (refusal == SMQ_OK && set->text > MEMBER_TOPICS_MAX) {
+        (void) snprintf(full, sizeof(full),
+                        "this process consumes so many topics that its node in %s has no room for "
+                        "one more: consume some of them in another process or client, or give them "
+                        "shorter names",
+                        set->env->kind);
+        refusal = SMQ_INVALID;
+        refusal_text = full;
+    }
     if (refusal != SMQ_OK) {
         ownership_fail(topic, refusal, refusal_text);
-        return;
-    }
-    if (set->text > MEMBER_TOPICS_MAX) {
-        ownership_fail(topic, SMQ_INVALID,
-                       "this process consumes so many topics that its node in ZooKeeper has no "
-                       "room for one more: consume some of them in another process or client, or "
-                       "give them shorter names");
         return;
     }
     member_joined(set->member);

@@ -6,6 +6,7 @@
 #include <slotmq/health.h>
 #include <slotmq/ops.h>
 
+#include "integration/coord/raw.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
@@ -249,6 +250,44 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
     smq_client_free(in_redis);
 }
 
+/* What reads the root says where it is. */
+static void assert_other_version(smq_client *client, const char *says)
+{
+    const smq_fleet_visitor visitor = SMQ_FLEET_VISITOR_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    assert_int_equal(smq_fleet_describe(client, &visitor, &err), SMQ_OTHER_FLEET);
+    assert_non_null(strstr(err.text, says));
+    assert_int_equal(smq_fleet_raise_fence(client, NULL, &err), SMQ_OTHER_FLEET);
+    assert_non_null(strstr(err.text, says));
+}
+
+static void a_root_of_another_version_is_left_as_it_is(void **state)
+{
+    static const char *const tree = "tree{slotmq:/slotmq}";
+    smq_client *client = cluster_fleet_client(SESSION_MS), *in_redis = cluster_client();
+    zhandle_t *raw = raw_connect(servers_zookeeper(cluster_servers()), NULL);
+    redisReply *changed;
+
+    consume_one(client, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS), 0);
+    raw_set(raw, "/slotmq", "x", 1);
+    assert_other_version(client,
+                         "the root node in ZooKeeper does not belong to a fleet of this version");
+    consume_one(in_redis, cluster_typed_topic(in_redis, SMQ_TYPE_FIXED_TIME, SLOTS), 0);
+    changed = keys_command(tree, "EVAL %s 1 %s",
+                           "local node, count = string.gsub(redis.call('HGET', KEYS[1], 'n:'), "
+                           "'slotmq %d+', 'slotmq 99') "
+                           "redis.call('HSET', KEYS[1], 'n:', node) return count",
+                           tree);
+    assert_int_equal(changed->integer, 1);
+    freeReplyObject(changed);
+    assert_other_version(in_redis,
+                         "the root node in Redis does not belong to a fleet of this version");
+    zookeeper_close(raw);
+    smq_client_free(client);
+    smq_client_free(in_redis);
+}
+
 TEST_GROUP(raise_fence)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +295,7 @@ TEST_GROUP(raise_fence)
         cmocka_unit_test(a_member_that_hears_of_it_last_continues),
         cmocka_unit_test(a_raised_fence_makes_a_lost_root_again),
         cmocka_unit_test(a_topic_is_repaired_as_what_followed_it_or_rebound_it_last),
+        cmocka_unit_test(a_root_of_another_version_is_left_as_it_is),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
