@@ -7,8 +7,11 @@ from celery import Celery
 from celery.beat import BeatLazyFunc
 from celery.exceptions import ImproperlyConfigured
 from celery.schedules import crontab, solar
+from slotmq._native import lib
 from slotmq.celery import Scheduler
 from slotmq.celery.beat import AGAIN_S, cron_of, schedule_of
+from slotmq.errors import error_of
+from slotmq.schedules import Schedules
 
 TIMEOUT_S = 30
 
@@ -69,6 +72,63 @@ def test_what_is_deployed_again_changes_what_is_different(open_shop):
 def test_a_beat_waits_for_a_server():
     broker = "slotmq://127.0.0.1:1/?connect_timeout_ms=200"
     assert Scheduler(Celery(broker=broker, set_as_current=False)).tick() == AGAIN_S
+
+
+@pytest.mark.parametrize("call", ["list", "remove"])
+def test_what_could_not_be_removed_is_removed_later(open_shop, monkeypatch, call):
+    """Redis is away for one call of two; the beat puts the entries and removes the others again."""
+    shop = open_shop()
+    every = {"task": "shop.add", "schedule": 3600, "args": [1, 2]}
+    put(shop, one=every, two=every)
+    shop.app.conf.beat_schedule = {"one": every}
+    original, calls = getattr(Schedules, call), []
+
+    def away_at_first(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise error_of(lib.SMQ_UNAVAILABLE)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Schedules, call, away_at_first)
+    beat = Scheduler(shop.app)
+    assert beat.tick() == AGAIN_S
+    assert ids_of(shop) == ["shop:one", "shop:two"]
+    assert beat.tick() == beat.max_interval
+    assert ids_of(shop) == ["shop:one"]
+
+
+def test_what_another_beat_has_removed_hides_no_other(open_shop, monkeypatch):
+    shop = open_shop()
+    every = {"task": "shop.add", "schedule": 3600, "args": [1, 2]}
+    put(shop, one=every, two=every, three=every)
+    original, first = Schedules.remove, []
+
+    def removed_before(self, schedule_id):
+        original(self, schedule_id)
+        if not first:
+            first.append(schedule_id)
+            original(self, schedule_id)
+
+    monkeypatch.setattr(Schedules, "remove", removed_before)
+    put(shop)
+    assert len(first) == 1 and ids_of(shop) == []
+
+
+def test_a_topic_of_others_is_passed_over(open_shop, monkeypatch):
+    shop = open_shop()
+    every = {"task": "shop.add", "schedule": 3600, "args": [1, 2]}
+    put(shop, one=every, two={**every, "options": {"queue": "other"}})
+    original, denied = Schedules.list, []
+
+    def denied_at_first(self):
+        if not denied:
+            denied.append(self)
+            raise error_of(lib.SMQ_DENIED)
+        return original(self)
+
+    monkeypatch.setattr(Schedules, "list", denied_at_first)
+    put(shop)
+    assert len(denied) == 1 and len(ids_of(shop) + ids_of(shop, "other")) == 1
 
 
 CRON = [

@@ -1,4 +1,5 @@
 """The scheduler of `celery beat`: it puts the entries of beat_schedule into slotmq, where workers make the ticks."""
+import contextlib
 import dataclasses
 import logging
 import numbers
@@ -9,7 +10,7 @@ from celery.beat import BeatLazyFunc, ScheduleEntry
 from celery.beat import Scheduler as AnyScheduler
 from celery.exceptions import ImproperlyConfigured
 
-from ..errors import Error, Invalid
+from ..errors import Invalid, NoSchedule, UsageError
 from ..schedules import Schedule, zone_name
 from .channel import Channel
 from .compat import crontab_texts
@@ -113,9 +114,10 @@ def _remove_others(session: Session, prefix: str, owner: str, wanted: Set[Stored
         try:
             for stored in kept.list():
                 if stored.id.startswith(owner) and (name, stored.id) not in wanted:
-                    kept.remove(stored.id)
-                    log.info("schedule %s in topic %s: removed", stored.id, name)
-        except Error as error:  # perhaps of a topic of others
+                    with contextlib.suppress(NoSchedule):  # another beat was first
+                        kept.remove(stored.id)
+                        log.info("schedule %s in topic %s: removed", stored.id, name)
+        except UsageError as error:  # perhaps of a topic of others; a repeat cannot help
             log.warning("topic %s may hold schedules that have left beat_schedule: %s", name, error)
 
 
