@@ -95,6 +95,29 @@ VALUES = {"number": 3, "list": [72, 105], "None": None, "half": "\ud83d", "nul":
           "class": bytes, "dict": {"a": 1}, "set": {1}, "array": bytearray(b"x"), "view": memoryview(b"abcd")[::2],
           "long": "x" * (2 << 20), "bool": True, "fraction": 1.5}
 
+# What another program may store where a queue of Celery is.
+FOREIGN = {
+    "text": "no message of kombu", "no UTF-8": b"\xff{}", "half": '"\\ud83d"', "number": "5", "null": "null",
+    "list": "[1]", "deep": "[" * 100_000, "empty": "{}", "bytes": '{"__type__":"bytes","__value__":5}',
+    "properties null": '{"properties":null,"body":"x"}',
+    "properties a list": '{"properties":["delivery_info"],"body":"x"}',
+    "properties a text": '{"properties":"delivery_info","body":"x"}',
+    **{f"delivery_info {value}": f'{{"properties":{{"delivery_info":{value}}},"body":"x"}}'
+       for value in ("null", "5", "[]", '"x"', "[[1,2]]")},
+    **{f"{name} {value}": f'{{"properties":{{"delivery_info":{{}},"delivery_tag":[]}},"{name}":{value},"body":"x"}}'
+       for name, value in [("headers", '"x"'), ("headers", "5"), ("headers", "[1]"), ("content-type", "[1]"),
+                           ("content-encoding", "5")]},
+    **{f"property {name} {value}":
+       f'{{"properties":{{"delivery_info":{{}},"priority":"high","{name}":{value}}},"body":"x"}}'
+       for name, value in [("body_encoding", '"rot13"'), ("body_encoding", '"base64"'), ("body_encoding", "[1]"),
+                           ("slotmq_tick", "5"), ("slotmq_tick", '{"countdown":"x"}')]},
+    **{f"body {value}": f'{{"properties":{{"delivery_info":{{}}}},"headers":null,"body":{value}}}'
+       for value in ("null", "5", "[5]", "{}", "true")},
+    "no body": '{"properties":{"delivery_info":{}}}'}
+# And where a worker of Celery takes tasks.
+FOREIGN_TASKS = [f'{{"properties":{{"delivery_info":{{}}}},"headers":{{"task":{task}}},"body":"x"}}'
+                 for task in ("null", "[]", '"unknown"', '"shop.add"', '"shop.add","id":[1]')]
+
 # === What a handler may do, with words of the tables ===
 
 

@@ -45,3 +45,16 @@ def test_hostile_tasks_leave_nothing_claimed_and_a_worker_that_works(open_shop, 
     while (stats := topic.stats()).waiting or stats.claimed or stats.resting:
         assert time.monotonic() < end, stats
     assert shop.add.delay(3, 4).get(timeout=TIMEOUT_S) == 7
+
+
+@pytest.mark.parametrize("pool", [pytest.param("prefork", marks=pytest.mark.long), "solo"])
+def test_what_other_programs_put_into_a_queue_ends_no_worker(open_shop, pool):
+    shop = open_shop({"slots": 1}, worker_prefetch_multiplier=100)
+    shop.add.delay(1, 2)
+    foreign = [*hostile.FOREIGN.values(), *hostile.FOREIGN_TASKS]
+    with shop.session.client.producer() as producer:
+        producer.send_batch(shop.topic().name, foreign)
+    shop.begin("-c", "1", "-P", pool)
+    assert shop.add.delay(3, 4).get(timeout=TIMEOUT_S) == 7
+    stats = shop.topic().stats()
+    assert (stats.dead, stats.retried, stats.lease_lost) == (len(foreign), 0, 0)

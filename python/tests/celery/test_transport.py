@@ -5,6 +5,7 @@ import socket
 import time
 
 import conftest
+import hostile
 import kombu
 import pytest
 import slotmq.celery
@@ -311,13 +312,54 @@ def test_a_get_takes_one_and_an_empty_queue_says_so_at_once(connect):
     assert queue.queue_declare(passive=True).message_count == 0
 
 
-def test_messages_of_other_programs_are_dead_letters(connect):
-    connection = connect()
-    put(connection, "q", "x")
+def put_foreign(connection, queue):
+    """Whatever other programs may store, and behind it a message of kombu."""
+    put(connection, queue, "first")
     channel = connection.default_channel
-    channel.session.producer.send(channel.settings.topic_of("q"), "no message of kombu")
-    assert [message.payload for message in Reader(connection, "q").drain_all()] == ["x"]
-    assert [dead.reason for dead in topic_of(connection, "q").messages("dead")] == ["it is no message of kombu"]
+    receipts = channel.session.producer.send_batch(channel.settings.topic_of(queue), hostile.FOREIGN.values())
+    assert not any(receipt.error for receipt in receipts)
+    put(connection, queue, "x")
+
+
+def gotten(channel, name, **options):
+    """With basic_get."""
+    came = []
+    while (message := channel.basic_get(name, **options)) is not None:
+        came.append(message)
+    return came
+
+
+@pytest.mark.parametrize("take", [lambda connection: Reader(connection, "q").drain_all(),
+                                  lambda connection: Reader(connection, "q", no_ack=True).drain_all(),
+                                  lambda connection: gotten(connection.channel(), "q")],
+                         ids=["consumer", "no_ack", "get"])
+def test_messages_of_other_programs_are_dead_letters(connect, take):
+    connection = connect()
+    put_foreign(connection, "q")
+    assert [(message.payload, message.delivery_info["redelivered"]) for message in take(connection)] == \
+        [("first", False), ("x", False)]
+    dead = {letter.body: letter.reason for letter in topic_of(connection, "q").messages("dead")}
+    wanted = [body if isinstance(body, bytes) else body.encode() for body in hostile.FOREIGN.values()]
+    assert dead == dict.fromkeys(wanted, "it is no message of kombu")
+    assert topic_of(connection, "q").stats().lease_lost == 0
+
+
+def test_what_other_programs_write_into_a_mailbox_is_dropped(connect):
+    connection = connect()
+    channel, came = connection.channel(), []
+    exchange = kombu.Exchange("news", "fanout")
+    queues = [kombu.Queue("replies", auto_delete=True), kombu.Queue("listener", exchange, auto_delete=True)]
+    with kombu.Consumer(channel, queues, callbacks=[lambda body, message: came.append(body)]):
+        store = connection.transport.mailboxes
+        for body in (body for name, body in hostile.FOREIGN.items() if "tick" not in name):  # beat's are for topics
+            channel.session.redis.rpush(store.list_key("replies"), body)
+            channel.session.redis.xadd(store.stream_key("news"), {"k": "", "m": body})
+        with connection.Producer() as producer:
+            producer.publish("x", routing_key="replies")
+            producer.publish("y", exchange=exchange)
+        for _ in range(2):
+            connection.drain_events(timeout=TIMEOUT_S)
+    assert sorted(came) == ["x", "y"]
 
 
 def test_large_messages_come_and_their_queue_is_named_once_in_the_log(connect, caplog):

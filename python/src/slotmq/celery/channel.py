@@ -11,7 +11,7 @@ from kombu.utils.uuid import uuid
 from ..consumer import Limit
 from . import revoking
 from .compat import is_consumed, queue_of_tag
-from .publishing import Payload, Raw
+from .publishing import Payload, QueueMessage, Raw
 from .qos import QoS
 from .queues import Arguments, Mailbox, Queue, TopicQueue, queue_of
 from .readers import QueueReader, Reader
@@ -26,14 +26,6 @@ GET_MS = 1000  # how long a get waits for a message that is there
 UNBOUND = 0x7fffffff  # of a channel without a prefetch count: each queue has its own limit
 
 Answers = QoS  # which is also a name in the class
-
-
-class QueueMessage(virtual.Message):
-    """Of kombu, with the delivery that answers it."""
-
-    def __init__(self, payload: Raw, channel: "Optional[Channel]" = None, **kwargs: object) -> None:
-        super().__init__(payload.payload, channel=channel, **kwargs)
-        self._raw = payload
 
 
 class Channel(virtual.Channel):
@@ -152,10 +144,9 @@ class Channel(virtual.Channel):
 
     def basic_consume(self, queue: str, no_ack: bool, callback: Callable[[QueueMessage], object], consumer_tag: str,
                       **kwargs: object) -> None:
-        def deliver(raw: Raw) -> None:
-            message = self.Message(raw, channel=self)
+        def deliver(message: QueueMessage) -> None:
             if no_ack:
-                raw.delivery.done()
+                message._raw.delivery.done()
             else:
                 self.qos.append(message, message.delivery_tag)
                 if self.qos.bury_if_lost(message.delivery_tag):
@@ -177,7 +168,7 @@ class Channel(virtual.Channel):
 
     def basic_get(self, queue: str, no_ack: bool = False, **kwargs: object) -> Optional[QueueMessage]:
         try:
-            message = self.Message(self._get(queue), channel=self)
+            message = self._get(queue)
         except Empty:
             return None
         if no_ack:
@@ -186,7 +177,7 @@ class Channel(virtual.Channel):
             self.qos.append(message, message.delivery_tag)
         return message
 
-    def _get(self, queue: str, timeout: Optional[float] = None) -> Raw:
+    def _get(self, queue: str, timeout: Optional[float] = None) -> QueueMessage:
         reader = self.readers.get(queue)
         consumed = reader is not None and reader.callback is not None
         if not consumed and not self.queue(queue).has_due():
@@ -214,7 +205,8 @@ class Channel(virtual.Channel):
             other.allow(0)
         self.limit.set(max(self.qos.prefetch_count + 1, most) if self.qos.prefetch_count else UNBOUND)
         reader.allow(most)
-        reader.fetch(GET_MS)
+        while reader.fetch(GET_MS) and not reader.ready:  # what came was no message of kombu
+            pass
         self.basic_qos(prefetch_count=self.qos.prefetch_count)
         for other in others:
             other.allow()
@@ -226,8 +218,16 @@ class Channel(virtual.Channel):
 
     def _open_reader(self, queue: str, limited: bool, most: Optional[int] = None) -> Reader:
         found = self.queue(queue)
-        reader = self.readers[queue] = found.reader(self.limit if limited else None, most)
+        reader = self.readers[queue] = found.reader(self._make, self.limit if limited else None, most)
         return reader
+
+    def _make(self, raw: Raw) -> QueueMessage:
+        message = self.Message(raw, channel=self)
+        # A worker of Celery takes both for granted.
+        if self.qos.teller is not None and "task" in message.headers and \
+                not all(isinstance(message.headers.get(name), str) for name in ("task", "id")):
+            raise TypeError("it is no task")
+        return message
 
     @property
     def limit(self) -> Limit:

@@ -6,13 +6,13 @@ which ends by itself when nobody has used it for a while.  None of them is a top
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-from kombu.utils.json import dumps, loads
+from kombu.utils.json import dumps
 from redis.connection import Connection
 
 from ..calls import Span
 from .compat import descriptor_of
 from .link import FAILURES, connection_of, find_nodes_again
-from .publishing import Payload, marked
+from .publishing import Make, Payload
 from .readers import Reader
 from .session import Session
 
@@ -104,11 +104,12 @@ class Mailboxes:
 class NullDelivery:
     """Of a message that left Redis when it was read."""
 
-    __slots__ = ("_reader", "_payload")
+    __slots__ = ("_reader", "_body", "redelivered")
 
-    def __init__(self, reader: "KeyReader", payload: Payload) -> None:
+    def __init__(self, reader: "KeyReader", body: bytes, redelivered: bool = False) -> None:
         self._reader = reader
-        self._payload = payload
+        self._body = body
+        self.redelivered = redelivered
 
     def done(self) -> None:
         """There is nothing left to do."""
@@ -120,7 +121,7 @@ class NullDelivery:
         self.release()
 
     def release(self, *, delay_ms: Span = 0) -> None:
-        self._reader.put_back(self._payload)
+        self._reader.put_back(self._body)
 
 
 class KeyReader(Reader):
@@ -128,8 +129,8 @@ class KeyReader(Reader):
 
     key: str
 
-    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str) -> None:
-        super().__init__(queue)
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, make: Make) -> None:
+        super().__init__(queue, make)
         self.mailboxes = mailboxes
         self._session = session
         self._connection: Optional[Connection] = None
@@ -152,8 +153,8 @@ class KeyReader(Reader):
                 return
             reply = self._connection.read_response()
             self._heard_at = time.monotonic()
-            for payload in self._payloads(reply):
-                self.ready.append(marked(payload, NullDelivery(self, payload), False))
+            for body in self._bodies(reply):
+                self.take(body, NullDelivery(self, body))
             self._ask(self._connection)
         except FAILURES:
             self._fail()
@@ -167,8 +168,10 @@ class KeyReader(Reader):
         self.close()
         return False
 
-    def put_back(self, payload: Payload) -> None:
-        self.ready.appendleft(marked(payload, NullDelivery(self, payload), True))
+    def put_back(self, body: bytes) -> None:
+        """Next in turn."""
+        self.take(body, NullDelivery(self, body, True))
+        self.ready.rotate()
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -207,33 +210,33 @@ class KeyReader(Reader):
     def _ask(self, connection: Connection) -> None:
         raise NotImplementedError
 
-    def _payloads(self, reply: Any) -> List[Payload]:
+    def _bodies(self, reply: Any) -> List[bytes]:
         raise NotImplementedError
 
 
 class MailboxReader(KeyReader):
     """A list: of several readers one gets a message."""
 
-    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str) -> None:
-        super().__init__(mailboxes, session, queue)
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, make: Make) -> None:
+        super().__init__(mailboxes, session, queue, make)
         self.key = mailboxes.list_key(queue)
 
     def _ask(self, connection: Connection) -> None:
         connection.send_command("BLPOP", self.key, WAIT_MS // 1000)
 
-    def _payloads(self, reply: Any) -> List[Payload]:
+    def _bodies(self, reply: Any) -> List[bytes]:
         if reply is None:
             self.mailboxes.renew(self.queue)
             return []
-        return [loads(reply[1].decode())]
+        return [reply[1]]
 
 
 class FanoutReader(KeyReader):
     """A stream: each reader gets all whose routing key fits."""
 
-    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, exchange: str,
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, make: Make, exchange: str,
                  cursor: str, fits: Callable[[str], bool]) -> None:
-        super().__init__(mailboxes, session, queue)
+        super().__init__(mailboxes, session, queue, make)
         self.key = mailboxes.stream_key(exchange)
         self.cursor = cursor
         self._fits = fits
@@ -241,11 +244,11 @@ class FanoutReader(KeyReader):
     def _ask(self, connection: Connection) -> None:
         connection.send_command("XREAD", "COUNT", PAGE, "BLOCK", WAIT_MS, "STREAMS", self.key, self.cursor)
 
-    def _payloads(self, reply: Any) -> List[Payload]:
+    def _bodies(self, reply: Any) -> List[bytes]:
         found = []
         for number, fields in (reply[0][1] if reply else []):
             self.cursor = number.decode()
             values = dict(zip(fields[::2], fields[1::2]))
-            if self._fits(values[b"k"].decode()):
-                found.append(loads(values[b"m"].decode()))
+            if self._fits(values.get(b"k", b"").decode(errors="replace")):
+                found.append(values.get(b"m", b""))
         return found

@@ -3,18 +3,18 @@ import contextlib
 import dataclasses
 import datetime
 import itertools
-import json
 import logging
 import math
 import time
-from typing import Any, Dict, Mapping, Optional, Protocol
+from typing import Any, Callable, Dict, Mapping, Optional, Protocol
 
+from kombu.transport import virtual
 from kombu.utils.json import dumps, loads
 
 from ..calls import Span
 from ..client import Client
 from ..consumer import Delivery
-from ..errors import TooBig, TopicDiffers
+from ..errors import Error, TooBig, TopicDiffers
 from ..records import Message
 from .settings import Chosen, Given, Settings
 
@@ -139,6 +139,9 @@ def create_topic(client: Client, settings: Settings, queue: str, arguments: Opti
 class Answerable(Protocol):
     """What answers a message: a delivery, or nothing is left to answer."""
 
+    @property
+    def redelivered(self) -> bool: ...
+
     def done(self) -> None: ...
 
     def reject(self, reason: Optional[str] = None) -> None: ...
@@ -149,7 +152,7 @@ class Answerable(Protocol):
 
 
 class Raw:
-    """A message of kombu that came from a topic, with the delivery that answers it.  `cause`: why a task failed."""
+    """A message as it came, with the delivery that answers it.  `cause`: why a task failed."""
 
     __slots__ = ("payload", "delivery", "cause")
 
@@ -159,25 +162,47 @@ class Raw:
         self.cause: Optional[BaseException] = None
 
 
-def raw_of(delivery: Delivery) -> Optional[Raw]:
-    """None: it is no message of kombu, and is a dead letter now."""
+class QueueMessage(virtual.Message):
+    """Of kombu, with the delivery that answers it."""
+
+    def __init__(self, payload: Raw, channel: object = None, **kwargs: object) -> None:
+        super().__init__(payload.payload, channel=channel, **kwargs)
+        self._raw = payload
+
+
+Make = Callable[[Raw], QueueMessage]
+
+
+def received(body: bytes, delivery: Answerable, make: Make) -> Optional[QueueMessage]:
+    """The message of kombu.  None: it is none, and is a dead letter now.  Other programs may have stored anything, and
+    what is raised would end one worker after the other: nothing is."""
     try:
-        payload = loads(delivery.body.decode())
-        payload["properties"]["delivery_info"]
-        _fill_tick(payload, delivery)
-    except (ValueError, KeyError, TypeError, json.JSONDecodeError):
-        delivery.reject("it is no message of kombu")
+        payload = loads(body.decode())
+        if isinstance(delivery, Delivery):
+            _fill_tick(payload, delivery)
+        message = make(_marked(payload, delivery))
+        _check(message)
+        return message
+    except Exception:
+        with contextlib.suppress(Error):  # it comes to another consumer, which does the same
+            delivery.reject("it is no message of kombu")
         return None
-    return marked(payload, delivery, delivery.redelivered)
 
 
-def marked(payload: Payload, delivery: Answerable, redelivered: bool) -> Raw:
+def _marked(payload: Payload, delivery: Answerable) -> Raw:
     """With a tag of this delivery, because a message may come again while its first delivery is not answered."""
     properties, headers = payload["properties"], payload.get("headers") or {}
     properties["delivery_tag"] = str(next(_tags))
-    properties["delivery_info"]["redelivered"] = redelivered
+    properties["delivery_info"]["redelivered"] = delivery.redelivered
     # The broker has kept it until then.  If the clock here is behind, the worker keeps it for the rest.
     eta = time_of(headers.get("eta"))
     if eta is not None and eta <= time.time():
         headers["eta"] = None
     return Raw(payload, delivery)
+
+
+def _check(message: QueueMessage) -> None:
+    """What kombu takes for granted."""
+    if not isinstance(message.body, (str, bytes)) or \
+            not all(isinstance(value or "", str) for value in (message.content_type, message.content_encoding)):
+        raise TypeError("the body, or what describes it, is no text")

@@ -7,7 +7,7 @@ from ..client import Topic
 from ..consumer import Limit
 from ..errors import NoTopic, TooBig
 from .mailbox import MAILBOX_TTL_MS, FanoutReader, MailboxReader
-from .publishing import Payload, create_topic, message_of, too_big
+from .publishing import Make, Payload, create_topic, message_of, too_big
 from .readers import QueueReader, Reader
 from .routing import is_default, matcher
 from .settings import DAY_MS, Chosen, Given
@@ -81,17 +81,17 @@ class TopicQueue:
         if not is_default(exchange, kind, routing_key, self._name):
             self._transport.bindings.add(exchange, kind, routing_key, self._name)
 
-    def reader(self, limit: Optional[Limit], most: Optional[int]) -> Reader:
+    def reader(self, make: Make, limit: Optional[Limit], most: Optional[int]) -> Reader:
         """`most`: unanswered deliveries of this queue alone."""
         options: Chosen = {"max_poll_gap_ms": DAY_MS, **self._settings.of_queue(self._name, "consumer")}
         client = self._transport.consuming
         try:
-            return QueueReader(client, self._topic_name, self._name, limit, most, options)
+            return QueueReader(client, self._topic_name, self._name, make, limit, most, options)
         except NoTopic:
             if self._name not in self._session.topics:
                 raise
             self._create_again()
-            return QueueReader(client, self._topic_name, self._name, limit, most, options)
+            return QueueReader(client, self._topic_name, self._name, make, limit, most, options)
 
 
 class Mailbox:
@@ -134,12 +134,12 @@ class Mailbox:
         else:
             self._transport.bindings.add(exchange, kind, routing_key, self._name)
 
-    def reader(self, limit: Optional[Limit], most: Optional[int]) -> Reader:
+    def reader(self, make: Make, limit: Optional[Limit], most: Optional[int]) -> Reader:
         """Unlimited: what a mailbox has is read when it comes."""
         if self._name not in self._transport.fanouts:
-            return MailboxReader(self._store, self._session, self._name)
+            return MailboxReader(self._store, self._session, self._name, make)
         exchange, cursor, key = self._transport.fanouts[self._name]
-        return FanoutReader(self._store, self._session, self._name, exchange, cursor, matcher(key))
+        return FanoutReader(self._store, self._session, self._name, make, exchange, cursor, matcher(key))
 
 
 Queue = Union[TopicQueue, Mailbox]

@@ -4,7 +4,7 @@ from typing import Callable, Deque, Optional
 
 from ..client import Client
 from ..consumer import Limit
-from .publishing import Raw, raw_of
+from .publishing import Answerable, Make, QueueMessage, received
 from .settings import Chosen
 
 MOST = 100      # deliveries that one poll takes
@@ -19,24 +19,31 @@ class Reader:
 
     limited = False  # by the prefetch count of the channel
 
-    def __init__(self, queue: str) -> None:
+    def __init__(self, queue: str, make: Make) -> None:
         self.queue = queue
-        self.ready: Deque[Raw] = deque()
-        self.callback: Optional[Callable[[Raw], object]] = None
+        self.ready: Deque[QueueMessage] = deque()
+        self.callback: Optional[Callable[[QueueMessage], object]] = None
+        self._make = make
 
     def fileno(self) -> int:
         """Readable when something comes.  -1: there is no connection now."""
         raise NotImplementedError
 
-    def fetch(self) -> None:
+    def fetch(self) -> object:
         """Take what has come, also if that is nothing."""
         raise NotImplementedError
+
+    def take(self, body: bytes, delivery: Answerable) -> None:
+        """Into `ready`, if it is a message."""
+        message = received(body, delivery, self._make)
+        if message is not None:
+            self.ready.append(message)
 
     def live(self) -> None:
         """Do from time to time what keeps the reader alive."""
         raise NotImplementedError
 
-    def consume(self, callback: Callable[[Raw], object]) -> None:
+    def consume(self, callback: Callable[[QueueMessage], object]) -> None:
         self.callback = callback
 
     def cancel(self) -> bool:
@@ -50,9 +57,9 @@ class Reader:
 class QueueReader(Reader):
     """Polls the topic of a queue."""
 
-    def __init__(self, client: Client, topic: str, queue: str, limit: Optional[Limit], most: Optional[int],
+    def __init__(self, client: Client, topic: str, queue: str, make: Make, limit: Optional[Limit], most: Optional[int],
                  options: Chosen) -> None:
-        super().__init__(queue)
+        super().__init__(queue, make)
         self.limited = limit is not None
         self._most = int(options.get("max_in_flight") or UNBOUND)
         self._allowed = self._within(most)
@@ -62,18 +69,18 @@ class QueueReader(Reader):
     def fileno(self) -> int:
         return self._fd
 
-    def fetch(self, timeout_ms: int = 0) -> None:
-        """Poll; the limits say how many there may be."""
-        for delivery in self._consumer.poll(MOST, timeout_ms):
-            raw = raw_of(delivery)
-            if raw is not None:
-                self.ready.append(raw)
+    def fetch(self, timeout_ms: int = 0) -> bool:
+        """Poll; the limits say how many there may be.  False: nothing came."""
+        deliveries = self._consumer.poll(MOST, timeout_ms)
+        for delivery in deliveries:
+            self.take(delivery.body, delivery)
+        return bool(deliveries)
 
     def live(self) -> None:
         """The process has enough to do, and keeps what it has."""
         self._consumer.keep_alive()
 
-    def consume(self, callback: Callable[[Raw], object]) -> None:
+    def consume(self, callback: Callable[[QueueMessage], object]) -> None:
         super().consume(callback)
         self.allow()
 
@@ -99,7 +106,7 @@ class QueueReader(Reader):
 
     def _give_back(self) -> None:
         while self.ready:
-            self.ready.popleft().delivery.release()
+            self.ready.popleft()._raw.delivery.release()
 
     def close(self) -> None:
         """Blocks: request_timeout_ms, to store the answers."""
