@@ -195,6 +195,38 @@ def test_what_is_unanswered_is_kept_without_consumers_and_without_a_loop(connect
     assert (stats.done, stats.lease_lost, stats.waiting) == (1, 0, 1)
 
 
+def lost(connect, *queues, no_ack=False):
+    """A reader that has stood still until another consumer had all that it has not answered."""
+    first, second = (connect(lease_ms=200, max_poll_gap_ms=200, drain_timeout_ms=100, shared=False) for _ in range(2))
+    for queue in queues:
+        put(first, queue, *range(3))
+    reader = Reader(first, *queues, no_ack=no_ack)
+    reader.drain(1)
+    other = Reader(second, *queues)
+    for _ in range(3 * len(queues) - no_ack):
+        other.drain(1)[-1].ack()
+    return reader
+
+
+@pytest.mark.parametrize("end", ["close", "cancel"])
+def test_a_reader_that_stood_still_for_too_long_ends_as_any_other(connect, end):
+    reader = lost(connect, "a", "b")
+    if end == "cancel":
+        reader.consumer.cancel()
+    reader.channel.close()
+    assert reader.connection.transport.consuming.health().consumers == 0
+    for queue in ("a", "b"):
+        stats = topic_of(reader.connection, queue).stats()
+        assert (stats.done, stats.waiting, stats.claimed, stats.dead) == (3, 0, 0, 0)
+
+
+def test_without_acks_what_another_consumer_has_had_is_not_given(connect):
+    for take in (lambda reader: reader.channel.basic_get("q", no_ack=True), Reader.drain_all):
+        reader = lost(connect, "q", no_ack=True)
+        take(reader)
+        assert len(reader.came) == 1
+
+
 def test_an_answer_after_a_reconnect_is_nothing(connect):
     connection = connect()
     put(connection, "q", "x")

@@ -9,6 +9,7 @@ from kombu.transport.base import to_rabbitmq_queue_arguments
 from kombu.utils.uuid import uuid
 
 from ..consumer import Limit
+from ..errors import LostError
 from . import revoking
 from .compat import is_consumed, queue_of_tag
 from .publishing import Payload, QueueMessage, Raw
@@ -145,13 +146,8 @@ class Channel(virtual.Channel):
     def basic_consume(self, queue: str, no_ack: bool, callback: Callable[[QueueMessage], object], consumer_tag: str,
                       **kwargs: object) -> None:
         def deliver(message: QueueMessage) -> None:
-            if no_ack:
-                message._raw.delivery.done()
-            else:
-                self.qos.append(message, message.delivery_tag)
-                if self.qos.bury_if_lost(message.delivery_tag):
-                    return
-            callback(message)
+            if self._accept(message, no_ack) and (no_ack or not self.qos.bury_if_lost(message.delivery_tag)):
+                callback(message)
 
         super().basic_consume(queue, no_ack, callback, consumer_tag, **kwargs)
         reader = self.readers.get(queue)
@@ -168,14 +164,23 @@ class Channel(virtual.Channel):
 
     def basic_get(self, queue: str, no_ack: bool = False, **kwargs: object) -> Optional[QueueMessage]:
         try:
-            message = self._get(queue)
+            while True:
+                message = self._get(queue)
+                if self._accept(message, no_ack):
+                    return message
         except Empty:
             return None
-        if no_ack:
-            message._raw.delivery.done()
-        else:
+
+    def _accept(self, message: QueueMessage, no_ack: bool) -> bool:
+        """Without acks it is answered before it is given.  False: another consumer has it by now."""
+        if not no_ack:
             self.qos.append(message, message.delivery_tag)
-        return message
+            return True
+        try:
+            message._raw.delivery.done()
+        except LostError:
+            return False
+        return True
 
     def _get(self, queue: str, timeout: Optional[float] = None) -> QueueMessage:
         reader = self.readers.get(queue)

@@ -1,9 +1,11 @@
 """What takes messages of a queue: for a queue of work a consumer of the library."""
+import contextlib
 from collections import deque
 from typing import Callable, Deque, Optional
 
 from ..client import Client
 from ..consumer import Limit
+from ..errors import LostError
 from .publishing import Answerable, Make, QueueMessage, received
 from .settings import Chosen
 
@@ -106,7 +108,8 @@ class QueueReader(Reader):
 
     def _give_back(self) -> None:
         while self.ready:
-            self.ready.popleft()._raw.delivery.release()
+            with contextlib.suppress(LostError):  # another consumer has it
+                self.ready.popleft()._raw.delivery.release()
 
     def close(self) -> None:
         """Blocks: request_timeout_ms, to store the answers."""
