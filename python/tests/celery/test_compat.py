@@ -3,6 +3,7 @@ import celery._state
 import celery.backends.base
 import celery.schedules
 import celery.worker.request
+import celery.worker.state
 import kombu
 import pytest
 import redis
@@ -23,6 +24,7 @@ NAMES = [
     (lambda _: celery.schedules.crontab(),
      ["_orig_minute", "_orig_hour", "_orig_day_of_month", "_orig_month_of_year", "_orig_day_of_week"]),
     (lambda _: celery.worker.request.Request, ["on_failure"]),
+    (lambda _: celery.worker.state, ["should_stop", "should_terminate"]),
     (lambda _: redis.Connection(), ["_sock"]),
     (lambda _: redis.cluster.ClusterPipeline, ["delete", "execute_command"]),
 ]

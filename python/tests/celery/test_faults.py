@@ -113,13 +113,13 @@ def test_a_task_that_nobody_knows_is_a_dead_letter(open_shop):
         pass
 
 
-@pytest.mark.long
-def test_a_warm_shutdown_gives_back_what_has_not_begun(open_shop):
-    shop = open_shop(SOON, worker_prefetch_multiplier=4)
-    worker = shop.begin("-c", "1")
+@pytest.mark.parametrize("pool", [pytest.param("prefork", marks=pytest.mark.long), "solo"])
+def test_a_warm_shutdown_gives_back_what_has_not_begun(open_shop, pool):
+    shop = open_shop({**SOON, "slots": 1}, worker_prefetch_multiplier=4)
     shop.hold.delay("warm")
-    shop.wait_begun("warm")
     shop.note.delay("after", 1)
+    worker = shop.begin("-c", "1", "-P", pool)
+    shop.wait_begun("warm")
     worker.process.send_signal(signal.SIGTERM)
     shop.let_end("warm")
     worker.end()

@@ -1,6 +1,7 @@
 """All that is private to kombu, Celery and redis-py, and what is changed in them, so that a new release of these is met
 in one place.  tests/celery/test_compat.py looks for each name."""
 import contextlib
+import sys
 import threading
 from typing import TYPE_CHECKING, Callable, ContextManager, Dict, List, Optional, Protocol, Set
 
@@ -62,6 +63,13 @@ def take_idle_channels(transport: virtual.Transport) -> List[virtual.Channel]:
 def active_apps() -> "List[Celery]":
     from celery import _state
     return list(_state._get_active_apps())
+
+
+def is_stopping() -> bool:
+    """This is a worker that was asked to end, and does so when the turn of its loop ends.  An exit status may be 0."""
+    state = sys.modules.get("celery.worker.state")
+    return state is not None and any(how is not None and how is not False
+                                     for how in (state.should_stop, state.should_terminate))
 
 
 def share_between_threads(app: "Celery", local: threading.local) -> None:

@@ -15,7 +15,7 @@ from .._native import ffi, lib
 from ..client import Client
 from ..errors import Error, FatalError, RetryError, UnknownError, UsageError
 from .channel import Channel
-from .compat import Loop, take_idle_channels
+from .compat import Loop, is_stopping, take_idle_channels
 from .mailbox import Mailboxes
 from .readers import Reader
 from .routing import Bindings
@@ -220,7 +220,8 @@ class Transport(virtual.Transport):
         planned: List[object] = []
 
         def on_tick() -> None:
-            while self._deliver_one():
+            # A solo worker runs a task in its delivery, and may be asked to end in it.
+            while not is_stopping() and self._deliver_one():
                 pass
             self._watch(lambda fd, reader: loop.add_reader(fd, self._fetch, reader), loop.remove_reader)
             if self._is_full() and not planned:
