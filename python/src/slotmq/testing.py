@@ -13,7 +13,8 @@ import time
 from typing import Any, Iterator
 
 HASH_SLOTS = 16384
-# The server, and its files, end when its standard input is closed: with stop(), or with this process.
+# The server, and its files, end when its standard input has a line, which stop() writes, or is closed, with this process
+# and with the last child of fork() that has it, too.
 KEEPER = 'server=$1 folder=$2; "$server" "$folder/redis.conf" >"$folder/log" 2>&1 & read -r _; kill "$!"; wait; ' \
          'rm -rf "$folder"'
 CONFIGURATION = """\
@@ -36,6 +37,7 @@ class Server:
         program = shutil.which("redis-server") or shutil.which("valkey-server")
         if not program:
             raise RuntimeError("slotmq.testing needs redis-server or valkey-server in PATH")
+        self._pid = os.getpid()
         self._folder = tempfile.mkdtemp(prefix="slotmq-server-")
         with _free_port() as first, _free_port() as second:
             self.port, bus = first.getsockname()[1], second.getsockname()[1]
@@ -61,8 +63,10 @@ class Server:
         self.command("FLUSHALL")
 
     def stop(self) -> None:
-        """End the server, and remove its files."""
-        if self._keeper.stdin and not self._keeper.stdin.closed:
+        """End the server, and remove its files.  In a child of fork() it does nothing."""
+        if self._pid == os.getpid() and self._keeper.stdin and not self._keeper.stdin.closed:
+            with contextlib.suppress(BrokenPipeError):  # the server did not start
+                os.write(self._keeper.stdin.fileno(), b"\n")
             self._keeper.stdin.close()
             self._keeper.wait()
 

@@ -4,10 +4,11 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 
 import conftest
 import pytest
-import slotmq
+import slotmq.testing
 from celery import chord
 from celery.exceptions import ChordError, TaskError, WorkerLostError
 
@@ -223,6 +224,28 @@ def test_a_child_of_fork_is_refused_what_its_parent_has_opened(open_shop):
             own.producer().send(topic.name, "from the child")
     assert status_of_child(work) == 0
     assert topic.stats().waiting == 1
+
+
+def test_a_server_for_tests_ends_while_a_child_of_fork_lives_and_not_with_a_child():
+    server = slotmq.testing.Server()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(writing)
+        os.read(reading, 1)
+        os._exit(0)
+    stopping = threading.Thread(target=server.stop, daemon=True)
+    try:
+        assert status_of_child(server.stop) == 0
+        assert server.command("PING") == "+PONG"
+        stopping.start()
+        stopping.join(TIMEOUT_S)
+        assert not stopping.is_alive() and not pathlib.Path(server._folder).exists()
+    finally:
+        os.close(writing)
+        os.close(reading)
+        os.waitpid(child, 0)
+        server.stop()
 
 
 @pytest.mark.long
