@@ -245,9 +245,10 @@ def test_asyncio_sends_and_consumes_on_one_thread(client, topic):
     assert (topic.stats().done, topic.stats().waiting) == (count, 0)
 
 
-def test_asyncio_waits_for_room(client, topic):
+@pytest.mark.parametrize("options", [{}, {"full_timeout_ms": "forever"}], ids=["default", "forever"])
+def test_asyncio_waits_for_room(client, topic, options):
     async def main():
-        with client.producer(max_pending=2) as producer:
+        with client.producer(max_pending=2, **options) as producer:
             await asyncio.gather(*(producer.send_async(topic.name, "x") for _ in range(50)))
 
     asyncio.run(main())

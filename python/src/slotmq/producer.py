@@ -23,6 +23,8 @@ class Producer(Handle):
 
     def __init__(self, client: "Client", options: Mapping[str, Option]) -> None:
         filled = Options("producer", {**options, "poll_receipts": True})
+        # Only sends of asyncio wait for room, in Python: a wait in C would hold up the loop that takes the receipts.
+        filled.pointer.full_timeout_ms = 0
         self._client = client
         self._owned = made(lib.smq_producer_new, "smq_producer", lib.smq_producer_free, client, filled.pointer,
                            keep=filled)
