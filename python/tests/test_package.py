@@ -121,7 +121,18 @@ WRONG = [
     (lambda send, topic: slotmq.Schedule(every_ms=500, start_at_ms=datetime.datetime(2030, 1, 1)).next(), "time zone"),
     (lambda send, topic: slotmq.Schedule("@daily", zone=datetime.timezone(datetime.timedelta(hours=1))).next(),
      "zone has no name"),
+    (lambda send, topic: topic._client.limit(1 << 32), "most is out of range: 4294967296"),
+    (lambda send, topic: allow(topic, "limit", 1 << 32), "most is out of range: 4294967296"),
+    (lambda send, topic: allow(topic, "consumer", -1 << 32), "most is out of range: -4294967296"),
+    (lambda send, topic: allow(topic, "consumer", "5"), "most must be a whole number"),
+    (lambda send, topic: list(topic.messages(limit=-1)), "limit is out of range: -1"),
+    (lambda send, topic: topic.purge("dead", limit="5"), "limit must be a whole number"),
 ]
+
+
+def allow(topic, who, most):
+    with topic._client.limit(1) as limit, topic._client.consumer(topic.name, limit=limit) as consumer:
+        limit.set(most) if who == "limit" else consumer.set_max_in_flight(most)
 
 
 @pytest.mark.parametrize("call, said", WRONG, ids=lambda value: value if isinstance(value, str) else "")

@@ -116,13 +116,13 @@ def _wrong_type(value: Any, what: str, expected: str) -> TypeError:
     return TypeError(f"{what} must be {expected}, not {type(value).__name__}: {value!r:.100}")
 
 
-def number_in(value: int, what: str, expected: str = "a whole number") -> int:
-    """That fits into 64 bits."""
+def number_in(value: int, what: str, expected: str = "a whole number", bits: int = 64) -> int:
+    """That fits into this number of bits."""
     try:
         number = operator.index(value)
     except TypeError:
         raise _wrong_type(value, what, expected) from None
-    if not -1 << 63 <= number < 1 << 63:
+    if not -1 << bits - 1 <= number < 1 << bits - 1:
         raise ValueError(f"{what} is out of range: {number}")
     return number
 

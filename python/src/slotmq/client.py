@@ -9,11 +9,12 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from ._native import ffi, lib
 from .calls import (Bytes, Handle, Option, Options, Owned, decoded, ended_in_time, in_main_thread, interruptible,
-                    made, put_bytes, report, sized, text_of, visited, wait_for)
+                    made, number_in, put_bytes, report, sized, text_of, visited, wait_for)
 from .consumer import Consumer, Limit
 from .errors import NoTopic, error_of
 from .producer import Producer
-from .records import (Health, Message, Metrics, Stats, StoredMessage, TopicReport, message_struct, read, stored_message)
+from .records import (Health, Message, Metrics, Stats, StoredMessage, TopicReport, message_struct, put_number, read,
+                      stored_message)
 from .schedules import Schedules
 from .worker import Handler, Worker
 
@@ -317,7 +318,7 @@ def _filter(states: Sequence[str], contains: Optional[str], reason: Optional[str
             raise ValueError(f'there is no state "{state}", but {", ".join(STATES)}')
     chosen = sized("smq_filter")
     chosen.states = sum(STATES[state] for state in set(states))
-    chosen.limit = limit
+    put_number(chosen, "limit", number_in(limit, "limit"))
     keep = []
     for name, text in (("contains", contains), ("reason", reason), ("cursor", cursor or None)):
         if text is not None:

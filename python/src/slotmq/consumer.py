@@ -196,12 +196,12 @@ class Limit(Handle):
     whose messages wait for room take turns; nothing that is claimed is given back to make room.  Thread: any."""
 
     def __init__(self, client: "Client", most: int) -> None:
-        self._client, self._most = client, number_in(most, "most")
+        self._client, self._most = client, number_in(most, "most", bits=32)
         self._owned = made(lib.smq_limit_new, "smq_limit", lib.smq_limit_free, client, self._most)
 
     def set(self, most: int) -> None:
         """Change the limit; 0: its consumers claim no more until it is changed again."""
-        call(lib.smq_limit_set, self, number_in(most, "most"))
+        call(lib.smq_limit_set, self, number_in(most, "most", bits=32))
         self._most = most
 
     def close(self) -> None:
@@ -266,7 +266,7 @@ class Consumer(Handle):
 
     def set_max_in_flight(self, most: int) -> None:
         """Change the limit of unanswered deliveries; 0: claim no more until it is changed again."""
-        call(lib.smq_consumer_set_max_in_flight, self, most)
+        call(lib.smq_consumer_set_max_in_flight, self, number_in(most, "most", bits=32))
 
     def flush(self, timeout_ms: Span = 10000) -> None:
         """Wait until every answer so far is stored or was refused.  Blocks: timeout_ms.  Raises TimedOut; LostError:
