@@ -102,7 +102,7 @@ smq_status admin_schedule_pause(struct core *core, const char *topic, const char
 smq_status admin_schedule_run(int64_t *at_ms, struct core *core, const char *topic, const char *id,
                               smq_error *err);
 
-/* Store the schedules of a group, as they are, in another group of the same topic too. */
+/* Give a group the schedules of another group of the same topic, as they are, and no others. */
 smq_status admin_schedules_copy(struct core *core, const char *from, const char *to,
                                 smq_error *err);
 

@@ -66,7 +66,9 @@ smq_status alteration_check_dropped(const struct alteration *alteration, smq_err
     return status;
 }
 
-/* A new group has the schedules of the first one; of one that Redis has lost it has none. */
+/* A new group has the schedules of the first one; of one that Redis has lost it has none.  A call
+ * that was interrupted may have made the group, and copied some of them or none, and some may have
+ * changed since: until the topic names a group, it gets them with each call. */
 static smq_status alteration_copy_schedules(const struct topic_change *change, const char *group,
                                             smq_error *err)
 {
@@ -96,7 +98,7 @@ smq_status alteration_make_added(struct alteration *alteration, smq_error *err)
         if (!topic_has_part(&change->stored, part.name)) {
             status = create_one(&report, change->core, &part, err);
             alteration->made[i] = alteration->made[i] || (status == SMQ_OK && report.created);
-            if (status == SMQ_OK && alteration->made[i]) {
+            if (status == SMQ_OK) {
                 status = alteration_copy_schedules(change, part.name, err);
             }
         }

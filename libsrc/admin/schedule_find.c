@@ -136,16 +136,21 @@ void schedule_op_clear(struct schedule_op *op)
     op->found = false;
 }
 
+smq_status schedule_find_there(struct schedule_op *op, smq_error *err)
+{
+    schedule_op_clear(op);
+    store_slot_fill(&op->slot, op->topic, op->number);
+    return schedule_search(op, op->number, 1, err);
+}
+
 smq_status schedule_find(struct schedule_op *op, smq_error *err)
 {
-    smq_status status;
+    smq_status status = schedule_find_there(op, err);
 
-    schedule_op_clear(op);
-    status = schedule_search(op, op->number, 1, err);
     if (status == SMQ_OK && !op->found && op->topic->slots > 1) {
         status = schedule_search(op, 0, op->topic->slots, err);
+        store_slot_fill(&op->slot, op->topic, op->number);
     }
-    store_slot_fill(&op->slot, op->topic, op->number);
     return status;
 }
 

@@ -50,7 +50,10 @@ bool schedule_copy_describe(struct schedule_copy *copy, const struct topic *topi
 /* Read it from its slot, or else from any other. */
 smq_status schedule_find(struct schedule_op *op, smq_error *err);
 
-/* The same; fails also: NO_SCHEDULE. */
+/* The same from this slot alone. */
+smq_status schedule_find_there(struct schedule_op *op, smq_error *err);
+
+/* As schedule_find(); fails also: NO_SCHEDULE. */
 smq_status schedule_find_existing(struct schedule_op *op, smq_error *err);
 
 /* Forget what was found. */

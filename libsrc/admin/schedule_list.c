@@ -62,9 +62,11 @@ static enum fanout_next schedule_list_done(const struct store_result *result, in
 
 static int schedule_list_compare(const void *a, const void *b)
 {
-    const struct schedule_copy *const *left = a, *const *right = b;
+    const smq_schedule_info *left = &(*(const struct schedule_copy *const *) a)->info;
+    const smq_schedule_info *right = &(*(const struct schedule_copy *const *) b)->info;
+    const int order = strcmp(left->id, right->id);
 
-    return strcmp((*left)->info.id, (*right)->info.id);
+    return order != 0 ? order : left->slot - right->slot;
 }
 
 /* Returns false if the visitor ended the visit. */
@@ -122,40 +124,110 @@ smq_status admin_schedule_each(struct core *core, const char *topic, smq_schedul
     return status;
 }
 
-/* Store it in the same slot of another group, if that has none of this id. */
-static smq_status schedule_copy_to(const struct schedule_copy *listed, struct core *core,
-                                   const struct topic *from, const struct topic *to, smq_error *err)
-{
-    struct schedule_op op = {
-        .core = core, .topic = from, .id = listed->info.id, .number = listed->info.slot};
-    smq_status status = schedule_find(&op, err);
+/* --- copying --- */
 
-    if (status == SMQ_OK && op.found) {
-        op.topic = to;
-        op.found = false;
-        store_slot_fill(&op.slot, to, op.number);
-        status = schedule_store(&op, &op.copy->state, &op.copy->definition, err);
+static bool schedule_list_has(const struct schedule_list *list, const struct schedule_copy *copy)
+{
+    return list->count > 0 && bsearch(&copy, list->copies, list->count, sizeof(*list->copies),
+                                      schedule_list_compare) != NULL;
+}
+
+/* Remove those that `kept` does not have. */
+static smq_status schedule_list_remove(const struct schedule_list *list,
+                                       const struct schedule_list *kept, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    for (size_t i = 0; i < list->count && status == SMQ_OK; i++) {
+        const smq_schedule_info *info = &list->copies[i]->info;
+        struct schedule_op op = {
+            .core = list->core, .topic = list->topic, .id = info->id, .number = info->slot};
+
+        if (schedule_list_has(kept, list->copies[i])) {
+            continue;
+        }
+        status = schedule_find_there(&op, err);
+        if (status == SMQ_OK && op.found) {
+            status = schedule_store(&op, NULL, NULL, err);
+        }
+        schedule_op_clear(&op);
+    }
+    return status;
+}
+
+/* Does it make the same ticks?  How many it has made does not count. */
+static bool schedule_copy_is_like(const struct schedule_copy *copy,
+                                  const struct schedule_copy *other)
+{
+    return copy->state.paused == other->state.paused &&
+           strcmp(copy->note.data, other->note.data) == 0 &&
+           copy->definition.len == other->definition.len &&
+           memcmp(copy->definition.data, other->definition.data, copy->definition.len) == 0;
+}
+
+/* Store it in the same slot of another group, unless that has it. */
+static smq_status schedule_copy_to(const struct schedule_copy *copy, struct core *core,
+                                   const struct topic *to, int32_t number, smq_error *err)
+{
+    struct schedule_op op = {.core = core, .topic = to, .id = copy->id.data, .number = number};
+    smq_status status = schedule_find_there(&op, err);
+
+    if (status == SMQ_OK && !(op.found && schedule_copy_is_like(op.copy, copy))) {
+        status = schedule_store(&op, &copy->state, &copy->definition, err);
     }
     schedule_op_clear(&op);
     return status;
 }
 
+static smq_status schedule_list_copy(const struct schedule_list *list, const struct topic *to,
+                                     smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    for (size_t i = 0; i < list->count && status == SMQ_OK; i++) {
+        const smq_schedule_info *info = &list->copies[i]->info;
+        struct schedule_op op = {
+            .core = list->core, .topic = list->topic, .id = info->id, .number = info->slot};
+
+        status = schedule_find(&op, err);
+        if (status == SMQ_OK && op.found) {
+            status = schedule_copy_to(op.copy, list->core, to, op.number, err);
+        }
+        schedule_op_clear(&op);
+    }
+    return status;
+}
+
+/* What is put in all groups comes into the first one first.  So what the other one has, and the
+ * first one has not when it is read after it, was removed there. */
 smq_status admin_schedules_copy(struct core *core, const char *from, const char *to, smq_error *err)
 {
     struct topic source, target;
     struct schedule_list list = {.core = core, .topic = &source};
+    struct schedule_list there = {.core = core, .topic = &target};
     smq_status status = fanout_definition(&source, core, from, err);
 
-    if (status == SMQ_OK) {
-        status = fanout_definition(&target, core, to, err);
-    }
     if (status != SMQ_OK) {
         return status;
     }
-    status = schedule_list_read(&list, err);
-    for (size_t i = 0; i < list.count && status == SMQ_OK; i++) {
-        status = schedule_copy_to(list.copies[i], core, &source, &target, err);
+    status = fanout_definition(&target, core, to, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = schedule_list_read(&there, err);
+    if (status != SMQ_OK) {
+        goto out;
+    }
+    status = schedule_list_read(&list, err);
+    if (status != SMQ_OK) {
+        goto out;
+    }
+    status = schedule_list_remove(&there, &list, err);
+    if (status == SMQ_OK) {
+        status = schedule_list_copy(&list, &target, err);
+    }
+out:
+    schedule_list_fini(&there);
     schedule_list_fini(&list);
     return status;
 }
