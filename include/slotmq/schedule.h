@@ -77,7 +77,8 @@ SMQ_API const char *smq_schedule_change_name(smq_schedule_change change);
 /* Store a schedule.  To put an equal one changes nothing, so a program may do it whenever it
  * starts.  A paused one stays paused.  `id` has 1 .. 200 bytes, not blanks alone, without
  * control characters.
- * In a topic with groups each group gets it; a group that is added later gets it with the next put.
+ * In a topic with groups each group gets it; a group that is added later gets those of the first
+ * one as they are.
  * *change may be NULL.
  *
  * The consumers of the topic make the ticks; without a consumer there are none.  Each tick is

@@ -195,7 +195,8 @@ static smq_status schedule_do(struct core *core, const struct topic *topic, cons
     return status;
 }
 
-/* A group that is newer than the schedule has none: NO_SCHEDULE if all parts lack it. */
+/* A group may lack it, as a call for another group alone has put or removed it: NO_SCHEDULE if all
+ * parts do. */
 static smq_status schedule_do_parts(struct core *core, const char *topic, const char *id,
                                     schedule_once_fn *once, void *user, smq_error *err)
 {
