@@ -94,9 +94,11 @@ static void fanout_on_done(struct store_call *store_call, const struct store_res
 static void fanout_on_task(struct loop_task *task)
 {
     struct fanout *fanout = OWNER_OF(task, struct fanout, task);
+    /* if all calls are skipped the last one ends the wait for `fanout` */
+    const int32_t width = fanout->width;
 
-    fanout->busy = fanout->width;
-    for (int32_t i = 0; i < fanout->width; i++) {
+    fanout->busy = width;
+    for (int32_t i = 0; i < width; i++) {
         fanout_call_next(&fanout->calls[i]);
     }
 }
