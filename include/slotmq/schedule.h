@@ -78,7 +78,8 @@ SMQ_API const char *smq_schedule_change_name(smq_schedule_change change);
  * starts.  A paused one stays paused.  `id` has 1 .. 200 bytes, not blanks alone, without
  * control characters.
  * In a topic with groups each group gets it; a group that is added later gets those of the first
- * one as they are.
+ * one as they are.  With another key the schedule moves to another slot: a put that ends midway may
+ * leave it paused there, with a note that says so, and a repeat completes it.
  * *change may be NULL.
  *
  * The consumers of the topic make the ticks; without a consumer there are none.  Each tick is

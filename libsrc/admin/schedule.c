@@ -2,6 +2,12 @@
  *
  * A change reads the schedule, and is stored if it has the same version then; else it is made anew.
  *
+ * A put that brings a schedule into a slot first stores it half there, which makes no ticks, then
+ * removes it from the other slots, and then makes it whole if it has still the same version.  So
+ * nothing is lost and nothing ticks twice wherever a put ends; a repeat finds what is half put, and
+ * completes it.  Of two puts with different keys the one that stores later sees the other's, and
+ * removes it: the last one stays.
+ *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +28,17 @@ static smq_status schedule_fail_moved(const struct schedule_op *op, smq_error *e
                       op->id, op->topic->name);
 }
 
+/* A call failed when it had written something. */
+static smq_status schedule_fail_half(const struct schedule_op *op, const smq_error *why,
+                                     smq_error *err)
+{
+    const bool is_retry = smq_status_class(why->status) == SMQ_CLASS_RETRY;
+
+    return status_set(err, is_retry ? SMQ_UNKNOWN : why->status,
+                      "schedule \"%.100s\" of topic %s is changed in part, repeat the call: %.200s",
+                      op->id, op->topic->name, why->text);
+}
+
 /* What is to be put.  The reply of a try may have been lost: an equal schedule that is found then
  * is what the try has changed. */
 struct schedule_given {
@@ -31,9 +48,7 @@ struct schedule_given {
     const smq_schedule_info *saved; /* what it was, and is to be again; NULL: it is a new one */
     smq_schedule_change change, largest; /* of this group, and of all */
     smq_schedule_change tried;           /* what a try has sent; SMQ_SCHEDULE_SAME: none has */
-    struct schedule_state taken; /* if `is_taken`: what a try has removed, to store it elsewhere */
-    char note[SMQ_REASON_MAX + 1];
-    bool is_taken;
+    bool is_half;                        /* a try has stored it half */
 };
 
 /* The same, but when it was due then, and with the ticks that it had. */
@@ -51,6 +66,7 @@ static void schedule_start_saved(struct schedule_state *out, const struct schedu
                                    .last_ms = saved->last_at_ms != 0 ? saved->last_at_ms : -1,
                                    .paused = saved->paused,
                                    .note = saved->paused ? saved->note : ""};
+    schedule_make_whole(out);
 }
 
 /* The state of a schedule that is stored anew, or with other times: it counts from now. */
@@ -86,25 +102,45 @@ static bool schedule_has_times(const struct schedule_op *op, const smq_schedule 
 static smq_status schedule_change(struct schedule_state *out, const struct schedule_op *op,
                                   struct schedule_given *given, smq_error *err)
 {
+    struct schedule_state before = {.note = ""};
     smq_status status;
 
-    if (!op->found && given->is_taken) {
-        given->change = given->tried;
-        *out = given->taken;
-        return SMQ_OK;
+    if (op->found) {
+        before = op->copy->state;
+        schedule_make_whole(&before);
     }
     if (op->found && schedule_has_times(op, &given->schedule)) {
         given->change = SMQ_SCHEDULE_CHANGED;
-        *out = op->copy->state;
+        *out = before;
         return SMQ_OK;
     }
     given->change = op->found ? SMQ_SCHEDULE_RESTARTED : SMQ_SCHEDULE_MADE;
     status = schedule_start(out, op, given, err);
     if (status == SMQ_OK && op->found) {
-        out->paused = op->copy->state.paused;
-        out->note = op->copy->state.note;
+        out->paused = before.paused;
+        out->note = before.note;
     }
     return status;
+}
+
+/* After a change in the slot of its key: remove it from the other slots, where versions before this
+ * one, or a failover, may have left it.  A server that is away does not make the change fail.  Was
+ * one found? */
+static bool schedule_remove_others(const struct schedule_op *op)
+{
+    struct schedule_op other = {.core = op->core, .topic = op->topic, .id = op->id};
+    bool found = false;
+
+    for (int i = 0; i < MOVED_TRIES; i++) {
+        other.number = op->number;
+        if (schedule_find_elsewhere(&other, NULL) != SMQ_OK || !other.found ||
+            schedule_store(&other, NULL, NULL, NULL) != SMQ_OK) {
+            break;
+        }
+        found = true;
+    }
+    schedule_op_clear(&other);
+    return found;
 }
 
 /* Store it in its slot, where op->copy has what was there. */
@@ -124,31 +160,51 @@ static smq_status schedule_put_there(struct schedule_op *op, struct schedule_giv
         return SMQ_OK;
     }
     given->tried = given->change;
-    return schedule_store(op, &state, definition, err);
+    status = schedule_store(op, &state, definition, err);
+    if (status == SMQ_OK && !op->moved) {
+        op->moved = schedule_remove_others(op);
+    }
+    return status;
 }
 
-/* Move it to the slot of its new key: removed where it is, once it is known what to store. */
-static smq_status schedule_put_elsewhere(struct schedule_op *op, struct schedule_given *given,
-                                         int32_t number, const struct buf *definition,
-                                         smq_error *err)
+/* It is not in its slot, or half put there: take a step, and look again. */
+static smq_status schedule_put_anew(struct schedule_op *op, struct schedule_given *given,
+                                    const struct buf *definition, smq_error *err)
 {
-    smq_status status = schedule_change(&given->taken, op, given, err);
+    struct schedule_op other = {
+        .core = op->core, .topic = op->topic, .id = op->id, .number = op->number};
+    const smq_schedule_change tried = given->tried;
+    struct schedule_state state;
+    char note[SCHEDULE_HALF_MAX];
+    smq_status status = schedule_find_elsewhere(&other, err);
+    const bool is_last = op->found && !other.found;
 
     if (status != SMQ_OK) {
-        return status;
+        goto out;
     }
-    (void) snprintf(given->note, sizeof(given->note), "%s", given->taken.note);
-    given->taken.note = given->note;
-    given->is_taken = true;
+    status = schedule_change(&state, other.found ? &other : op, given, err);
+    if (status != SMQ_OK) {
+        goto out;
+    }
+    if (given->change == SMQ_SCHEDULE_CHANGED && tried != SMQ_SCHEDULE_SAME) {
+        given->change = tried;
+    }
     given->tried = given->change;
-    status = schedule_store(op, NULL, NULL, err);
-    if (status != SMQ_OK || op->moved) {
-        return status;
+    if (!is_last) {
+        schedule_make_half(&state, note);
     }
-    schedule_op_clear(op);
-    op->number = number;
-    store_slot_fill(&op->slot, op->topic, number);
-    return schedule_store(op, &given->taken, definition, err);
+    status = schedule_store(op, &state, definition, err);
+    if (status != SMQ_OK || op->moved || is_last) {
+        goto out;
+    }
+    given->is_half = true;
+    op->moved = true;
+    if (other.found) {
+        status = schedule_store(&other, NULL, NULL, err);
+    }
+out:
+    schedule_op_clear(&other);
+    return status;
 }
 
 /* One try. */
@@ -156,18 +212,17 @@ static smq_status schedule_put_once(struct schedule_op *op, struct schedule_give
                                     smq_error *err)
 {
     struct buf definition = {0};
-    int32_t number;
     smq_status status =
-        schedule_define(&definition, &number, op->topic, op->id, &given->schedule, err);
+        schedule_define(&definition, &op->number, op->topic, op->id, &given->schedule, err);
 
     if (status != SMQ_OK) {
         goto out;
     }
-    op->number = number;
-    status = schedule_find(op, err);
+    status = schedule_find_there(op, err);
     if (status == SMQ_OK) {
-        status = op->number == number ? schedule_put_there(op, given, &definition, err)
-                                      : schedule_put_elsewhere(op, given, number, &definition, err);
+        status = op->found && !schedule_is_half(&op->copy->state)
+                     ? schedule_put_there(op, given, &definition, err)
+                     : schedule_put_anew(op, given, &definition, err);
     }
 out:
     buf_fini(&definition);
@@ -234,14 +289,18 @@ static smq_status schedule_do_parts(struct core *core, const char *topic, const 
 static smq_status schedule_put_part(struct schedule_op *op, void *user, smq_error *err)
 {
     struct schedule_given *given = user;
+    smq_error own;
     smq_status status;
 
     if (op->put.id == NULL) { /* the first try in this part */
-        given->is_taken = false;
+        given->is_half = false;
         given->tried = SMQ_SCHEDULE_SAME;
     }
-    status = schedule_put_once(op, given, err);
-    if (status == SMQ_OK && !op->moved && given->change > given->largest) {
+    status = schedule_put_once(op, given, &own);
+    if (status != SMQ_OK) {
+        return given->is_half ? schedule_fail_half(op, &own, err) : status_copy(err, &own);
+    }
+    if (!op->moved && given->change > given->largest) {
         given->largest = given->change;
     }
     return status;
@@ -287,16 +346,25 @@ smq_status admin_schedule_restore(smq_schedule_change *change, struct core *core
                             : status;
 }
 
+/* Until it is found in no slot. */
 static smq_status schedule_remove_part(struct schedule_op *op, void *user, smq_error *err)
 {
-    const bool was_sent = op->put.id != NULL; /* its reply may have been lost */
-    smq_status status = schedule_find_existing(op, err);
+    const bool was_sent = op->put.id != NULL;
+    smq_error own;
+    smq_status status = schedule_find_existing(op, &own);
 
     (void) user;
     if (status == SMQ_NO_SCHEDULE && was_sent) {
         return SMQ_OK;
     }
-    return status == SMQ_OK ? schedule_store(op, NULL, NULL, err) : status;
+    if (status == SMQ_OK) {
+        status = schedule_store(op, NULL, NULL, &own);
+        op->moved = true;
+    }
+    if (status != SMQ_OK) {
+        return was_sent ? schedule_fail_half(op, &own, err) : status_copy(err, &own);
+    }
+    return SMQ_OK;
 }
 
 smq_status admin_schedule_remove(struct core *core, const char *topic, const char *id,

@@ -79,6 +79,13 @@ struct schedule_copy *schedule_copy_new(const struct store_schedule *stored)
 
 /* --- reading one --- */
 
+void schedule_op_clear(struct schedule_op *op)
+{
+    schedule_copy_free(op->copy);
+    op->copy = NULL;
+    op->found = false;
+}
+
 /* Keep the schedule of a reply, if there is one. */
 static enum fanout_next schedule_keep(struct schedule_op *op, int32_t number,
                                       const struct store_result *result, smq_error *err)
@@ -90,12 +97,16 @@ static enum fanout_next schedule_keep(struct schedule_op *op, int32_t number,
         return admin_fail(err, op->topic, number, result);
     }
     op->now_ms = read.now_ms;
-    if (read.count == 0 || op->found) {
+    if (read.count == 0) {
         return FANOUT_DONE;
     }
     if (!store_schedule_read(&stored, result, 0)) {
         return admin_fail(err, op->topic, number, result);
     }
+    if (op->found && (!schedule_is_half(&op->copy->state) || schedule_is_half(&stored.state))) {
+        return FANOUT_DONE;
+    }
+    schedule_op_clear(op);
     op->copy = schedule_copy_new(&stored);
     op->found = true;
     op->number = number;
@@ -129,13 +140,6 @@ static smq_status schedule_search(struct schedule_op *op, int32_t first, int32_t
     return fanout_many(op->core, count, schedule_search_send, schedule_search_done, op, err);
 }
 
-void schedule_op_clear(struct schedule_op *op)
-{
-    schedule_copy_free(op->copy);
-    op->copy = NULL;
-    op->found = false;
-}
-
 smq_status schedule_find_there(struct schedule_op *op, smq_error *err)
 {
     schedule_op_clear(op);
@@ -147,10 +151,31 @@ smq_status schedule_find(struct schedule_op *op, smq_error *err)
 {
     smq_status status = schedule_find_there(op, err);
 
-    if (status == SMQ_OK && !op->found && op->topic->slots > 1) {
+    if (status == SMQ_OK && op->topic->slots > 1 &&
+        !(op->found && !schedule_is_half(&op->copy->state))) {
         status = schedule_search(op, 0, op->topic->slots, err);
         store_slot_fill(&op->slot, op->topic, op->number);
     }
+    return status;
+}
+
+static bool schedule_search_passes(int32_t index, void *user)
+{
+    const struct schedule_op *op = user;
+
+    return index == op->passed;
+}
+
+smq_status schedule_find_elsewhere(struct schedule_op *op, smq_error *err)
+{
+    smq_status status;
+
+    schedule_op_clear(op);
+    op->first = 0;
+    op->passed = op->number;
+    status = fanout_some(op->core, op->topic->slots, schedule_search_passes, schedule_search_send,
+                         schedule_search_done, op, err);
+    store_slot_fill(&op->slot, op->topic, op->number);
     return status;
 }
 

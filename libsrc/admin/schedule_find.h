@@ -26,6 +26,7 @@ struct schedule_op {
     const char *id;
     int32_t number; /* of the slot in which it is looked for, or was found */
     int32_t first;  /* from which on it is looked for */
+    int32_t passed; /* where it is not, if it is looked for elsewhere */
     struct store_slot slot;
     bool found;
     struct schedule_copy *copy; /* what was found */
@@ -47,11 +48,15 @@ bool schedule_copy_describe(struct schedule_copy *copy, const struct topic *topi
 
 /* --- one schedule --- */
 
-/* Read it from its slot, or else from any other. */
+/* Read it from its slot, or else from any other.  One that is half put is found if there is no
+ * other. */
 smq_status schedule_find(struct schedule_op *op, smq_error *err);
 
 /* The same from this slot alone. */
 smq_status schedule_find_there(struct schedule_op *op, smq_error *err);
+
+/* The same from any slot but this one. */
+smq_status schedule_find_elsewhere(struct schedule_op *op, smq_error *err);
 
 /* As schedule_find(); fails also: NO_SCHEDULE. */
 smq_status schedule_find_existing(struct schedule_op *op, smq_error *err);

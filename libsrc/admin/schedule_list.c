@@ -60,13 +60,17 @@ static enum fanout_next schedule_list_done(const struct store_result *result, in
     return read.cursor == 0 ? FANOUT_DONE : FANOUT_AGAIN;
 }
 
+/* Of one id the one that is half put comes last. */
 static int schedule_list_compare(const void *a, const void *b)
 {
-    const smq_schedule_info *left = &(*(const struct schedule_copy *const *) a)->info;
-    const smq_schedule_info *right = &(*(const struct schedule_copy *const *) b)->info;
-    const int order = strcmp(left->id, right->id);
+    const struct schedule_copy *left = *(const struct schedule_copy *const *) a;
+    const struct schedule_copy *right = *(const struct schedule_copy *const *) b;
+    int order = strcmp(left->info.id, right->info.id);
 
-    return order != 0 ? order : left->slot - right->slot;
+    if (order == 0) {
+        order = (int) schedule_is_half(&left->state) - (int) schedule_is_half(&right->state);
+    }
+    return order != 0 ? order : left->info.slot - right->info.slot;
 }
 
 /* Returns false if the visitor ended the visit. */

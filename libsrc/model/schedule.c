@@ -401,6 +401,38 @@ bool schedule_parse_state(struct schedule_state *out, const char *text)
     return out->version >= 0 && out->ticks >= 0;
 }
 
+/* --- half put --- */
+
+static const char HALF[] = "half put: put it again";
+static const char HALF_PAUSED[] = "; paused: ";
+
+bool schedule_is_half(const struct schedule_state *state)
+{
+    return state->paused && strncmp(state->note, HALF, sizeof(HALF) - 1) == 0;
+}
+
+void schedule_make_half(struct schedule_state *state, char note[SCHEDULE_HALF_MAX])
+{
+    (void) snprintf(note, SCHEDULE_HALF_MAX, "%s%s%s", HALF, state->paused ? HALF_PAUSED : "",
+                    state->paused ? state->note : "");
+    state->paused = true;
+    state->note = note;
+}
+
+void schedule_make_whole(struct schedule_state *state)
+{
+    const char *before;
+
+    if (!schedule_is_half(state)) {
+        return;
+    }
+    before = state->note + sizeof(HALF) - 1;
+    state->paused = strncmp(before, HALF_PAUSED, sizeof(HALF_PAUSED) - 1) == 0;
+    state->note = state->paused ? before + sizeof(HALF_PAUSED) - 1 : "";
+}
+
+/* --- ticks --- */
+
 struct schedule_step schedule_step_of(const struct ticks *ticks, const struct zone *zone,
                                       const smq_schedule *schedule,
                                       const struct schedule_state *state, int64_t now_ms)

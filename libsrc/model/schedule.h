@@ -60,6 +60,14 @@ void schedule_format_state(struct buf *out, const struct schedule_state *state);
 /* `text` is ended by a NUL.  false: it is no state. */
 bool schedule_parse_state(struct schedule_state *out, const char *text);
 
+/* A schedule that comes into a slot is half put there, until it is in no other slot: it is paused,
+ * so it makes no ticks, and its note says whether it was paused before, and with which note.
+ * `note`: room for that, which the state then points to. */
+enum { SCHEDULE_HALF_MAX = SMQ_REASON_MAX + 40 };
+bool schedule_is_half(const struct schedule_state *state);
+void schedule_make_half(struct schedule_state *state, char note[SCHEDULE_HALF_MAX]);
+void schedule_make_whole(struct schedule_state *state); /* one that is whole stays as it is */
+
 /* What becomes of a tick that has come. */
 struct schedule_step {
     bool fires;

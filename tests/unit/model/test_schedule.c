@@ -116,12 +116,42 @@ static void other_texts_are_no_states(void **state)
     assert_string_equal(read.note, "a note, with a comma");
 }
 
+/* What is half put is paused, and becomes again what it was. */
+static void what_is_half_put_becomes_what_it_was(void **state)
+{
+    static const struct {
+        bool paused;
+        const char *note, *half;
+    } rows[] = {
+        {false, "", "half put: put it again"},
+        {true, "", "half put: put it again; paused: "},
+        {true, "for now", "half put: put it again; paused: for now"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct schedule_state it = {.due_ms = 7, .paused = rows[i].paused, .note = rows[i].note};
+        char note[SCHEDULE_HALF_MAX];
+
+        assert_false(schedule_is_half(&it));
+        schedule_make_half(&it, note);
+        assert_true(schedule_is_half(&it) && it.paused);
+        assert_string_equal(it.note, rows[i].half);
+        for (int times = 0; times < 2; times++) {
+            schedule_make_whole(&it);
+            assert_false(schedule_is_half(&it));
+            assert_int_equal(it.paused, rows[i].paused);
+            assert_string_equal(it.note, rows[i].note);
+        }
+    }
+}
+
 TEST_GROUP(schedule)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tick_fires_or_was_missed),
         cmocka_unit_test(a_definition_is_read_as_it_was_written),
         cmocka_unit_test(other_texts_are_no_states),
+        cmocka_unit_test(what_is_half_put_becomes_what_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
