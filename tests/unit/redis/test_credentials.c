@@ -326,6 +326,24 @@ static void a_subscription_moves_to_a_connection_that_authenticated_anew(void **
     client_stop(&nodes->client);
 }
 
+/* Not to those that had theirs before. */
+static void a_token_goes_to_the_connection_that_has_asked(void **state)
+{
+    struct nodes *nodes = *state;
+    struct tokens tokens = {.valid_ms = 0};
+
+    start(nodes, &(struct redis_credentials){.ask = next_token, .ask_user = &tokens});
+    atomic_store(&subscribed, 0);
+    client_call(&nodes->client, subscribe, &nodes->client);
+    await_subscribed(1);
+    outcome_assert_done(nodes_eval(nodes), "1");
+    assert_int_equal(fake_node_connections(nodes->a), 2);
+    assert_int_equal(fake_node_count(nodes->a, "AUTH iam token-0"), 1);
+    assert_int_equal(fake_node_count(nodes->a, "AUTH iam token-1"), 1);
+    client_call(&nodes->client, unsubscribe, &nodes->client);
+    client_stop(&nodes->client);
+}
+
 TEST_GROUP(credentials)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, nodes_set_up, nodes_tear_down)
@@ -340,6 +358,7 @@ TEST_GROUP(credentials)
         TEST(live_connections_authenticate_before_a_token_ends),
         TEST(a_callback_that_fails_is_asked_again),
         TEST(a_subscription_moves_to_a_connection_that_authenticated_anew),
+        TEST(a_token_goes_to_the_connection_that_has_asked),
     };
 #undef TEST
 
