@@ -63,6 +63,8 @@ static const struct map_case cases[] = {
     {"no list", ":1\r\n", NULL, NULL},
     {"no ranges", "*1\r\n:1\r\n", NULL, NULL},
     {"no node", "*1\r\n*2\r\n:0\r\n:16383\r\n", NULL, NULL},
+    {"a range that is none behind a whole map",
+     "*2\r\n" RANGE("0", "16383", NODE("$1\r\na", "1")) ":1\r\n", NULL, NULL},
     {"a node that is none", "*1\r\n*3\r\n:0\r\n:16383\r\n:1\r\n", NULL, NULL},
 };
 
