@@ -55,7 +55,8 @@ class Client extends EventEmitter {
         for (const event of this._handle && !this._closing ? objects('event', native.clientPoll(this._handle)) : []) {
             event.level = LEVELS[event.level];
             emit(this, 'event', event);
-            this._sources.get(event.topic)?._event(event);
+            const sources = event.topic ? [this._sources.get(event.topic)] : [...this._sources.values()];
+            sources.forEach((source) => source?._event(event));
         }
     }
 

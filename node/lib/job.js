@@ -7,6 +7,7 @@ const values = require('./values.js');
 const FIELDS = SHAPES.message_info;
 const VERDICTS = { done: 1, reject: 2, release: 3, retry: 5 };
 const BACKOFF = -1;
+const MARK_MOST = 61;
 const STATES = { waiting: 1, claimed: 2, resting: 4, dead: 8 };
 
 function parsed(id, body) {
@@ -16,6 +17,18 @@ function parsed(id, body) {
         throw new SyntaxError(`the body of job ${id} is not JSON, and job.body has its bytes: ${failure.message}`);
     }
 }
+
+// As events name a message: see line_escape() and delivery_id() of libsrc.
+function escaped(bytes) {
+    let found = '';
+    for (let at = 0; at < bytes.length && found.length < MARK_MOST; at++) {
+        const isPlain = bytes[at] >= 0x20 && bytes[at] < 0x7f && bytes[at] !== 0x5c;
+        found += isPlain ? String.fromCharCode(bytes[at]) : `\\x${bytes[at].toString(16).padStart(2, '0')}`;
+    }
+    return found;
+}
+
+const mark = (slot, attempt, id) => `${slot} ${attempt} ${id}`;
 
 // It has one answer: done(), retry(), reject() or release().  A worker answers by itself.
 class Job {
@@ -83,8 +96,13 @@ class Job {
         this.#controller ??= new AbortController();
         return this.#controller.signal;
     }
-    _abort(why) {
-        this.#controller?.abort(new errors.LostError('LEASE_LOST', why));
+    _abort(code, why) {
+        this.#controller ??= new AbortController();
+        this.#controller.abort(new errors.LostError(code, why));
+    }
+    // Of jobs with long ids several may have the same.
+    get _mark() {
+        return mark(this.slot, this.attempt, escaped(FIELDS.id(this.#records, this.#index)));
     }
 
     // It was handled, and is removed.
@@ -109,12 +127,16 @@ class Job {
             throw failure;
         }
     }
-    // Returns why it changed nothing.
-    _answer(verdict, delay, reason) {
+    // Returns why it changed nothing.  `error`: what the handler has thrown.
+    _answer(verdict, delay, reason, error) {
         if (this.#answered) {
             return new errors.UsageError('ANSWERED', 'the job was answered before');
         }
-        return this._source._answer([this._take()], verdict, delay, reason === undefined ? reason : values.shown(reason))[0];
+        const lost = this._source._answer([this._take()], verdict, delay, reason === undefined ? reason : values.shown(reason))[0];
+        if (!lost && (verdict === 'reject' || (verdict === 'retry' && this.retriesLeft === 0))) {
+            this._source._dies(this, error);
+        }
+        return lost;
     }
 }
 
@@ -131,4 +153,4 @@ class StoredJob {
     }
 }
 
-module.exports = { Job, StoredJob, VERDICTS, BACKOFF, STATES };
+module.exports = { Job, StoredJob, mark, VERDICTS, BACKOFF, STATES };

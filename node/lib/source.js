@@ -95,6 +95,8 @@ class Source extends EventEmitter {
 
     // A job has its answer.
     _forget() {}
+    // It had its last one.
+    _dies() {}
 
     // Answer now.  Returns for each place why that changed nothing.
     _answer(places, verdict, delay, reason) {

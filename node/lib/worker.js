@@ -3,12 +3,18 @@
 const { native, errors } = require('./native.js');
 const { emit } = require('./client.js');
 const { Source } = require('./source.js');
-const { BACKOFF } = require('./job.js');
+const { BACKOFF, mark } = require('./job.js');
 const values = require('./values.js');
 
 const AGAIN_MS = 1000;
 const DYING_MOST = 10000;
-const LOST = new Set(['lease_lost', 'overdue', 'fenced']);
+// Events by which a worker loses jobs: whether this is one of them.
+const LOST = {
+    lease_lost: (job, event) => job._mark === event.mark,
+    overdue: (job, event) => job._mark === event.mark,
+    fenced: (job, event) => job.slot === event.slot,
+    session_lost: (job) => job.token !== '',
+};
 
 // A handler throws it to make its job a dead letter now.
 class UnrecoverableError extends Error {
@@ -27,7 +33,7 @@ class Worker extends Source {
     #handler;
     #concurrency;
     #running = new Set();
-    #dying = new Map(); // jobs that have failed for the last time, by id, until they are dead letters
+    #dying = []; // {mark, job, error} of jobs that had their last answer, until they are dead letters
     #closing = false;
     #wait;
 
@@ -116,10 +122,8 @@ class Worker extends Source {
 
     #fail(job, thrown) {
         const isLast = isUnrecoverable(thrown);
-        if (!job.answered && (isLast || job.retriesLeft === 0) && this.#dying.size < DYING_MOST) {
-            this.#dying.set(job.id, { job, error: thrown });
-        }
-        const lost = job.answered ? undefined : job._answer(isLast ? 'reject' : 'retry', isLast ? 0 : BACKOFF, thrown ?? 'failed');
+        const lost = job.answered ? undefined
+            : job._answer(isLast ? 'reject' : 'retry', isLast ? 0 : BACKOFF, thrown ?? 'failed', thrown);
         this.#finish(job, lost ? 'lost' : 'failed', job, lost ?? thrown);
     }
 
@@ -131,13 +135,27 @@ class Worker extends Source {
         }
     }
 
-    _event({ id: kind, messageId: id, attempt, reason, text }) {
+    _dies(job, error) {
+        if (this.#dying.push({ mark: job._mark, job, error }) > DYING_MOST) {
+            this.#dying.shift(); // its event was dropped
+        }
+    }
+
+    _event({ id: kind, messageId, slot, attempt, reason, text }) {
+        const event = { slot, mark: mark(slot, attempt, messageId) };
         if (kind === 'dead') {
-            const known = this.#dying.get(id);
-            this.#dying.delete(id);
-            emit(this, 'dead', { id, attempt, reason, ...known });
-        } else if (LOST.has(kind)) {
-            [...this.#running].filter((job) => job.id === id).forEach((job) => job._abort(text));
+            const at = this.#dying.findIndex((one) => one.mark === event.mark);
+            const { job, error } = at < 0 ? {} : this.#dying.splice(at, 1)[0];
+            emit(this, 'dead', { id: job?.id ?? messageId, attempt, reason, job, error });
+        } else if (LOST[kind]) {
+            const isLost = (job) => LOST[kind](job, event);
+            this.#dying = this.#dying.filter(({ job }) => !isLost(job));
+            for (const job of [...this.#running].filter(isLost)) {
+                if (kind === 'overdue' && job.retriesLeft === 0) {
+                    this._dies(job);
+                }
+                job._abort(kind === 'fenced' ? 'FENCED' : 'LEASE_LOST', text);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 // worker.test.js - what a worker does with jobs, and how it ends.
 'use strict';
 const assert = require('node:assert');
+const { execFileSync } = require('node:child_process');
 const path = require('node:path');
 const { Client, Queue, Worker, test, connection, unique, queueOf, workerOf, events, until, run, ...slotmq } = require('./help.js');
 
@@ -52,6 +53,58 @@ test('a job', async (t) => {
             assert.deepStrictEqual(seen.concat(stats.resting > 0 ? 'resting' : []).sort(), [...wanted].sort());
         });
     }
+});
+
+const LONG = '0123456789abcdef'.repeat(4);
+// Events name them cut and escaped.
+const IDS = [`${LONG}1`, `${LONG}2`, 'müller', 'a\\b'];
+
+const aborted = (signal) => new Promise((resolve) => signal.addEventListener('abort', resolve));
+
+test('a dead letter is that of its job, whatever the id', async (t) => {
+    const queue = await queueOf(t, { topic: { slots: 1 } });
+    const worker = workerOf(t, queue, () => { throw new Error('why'); }, { concurrency: 4 });
+    const dead = events(worker, 'dead', IDS.length);
+    await queue.addBulk(IDS.map((id) => ({ body: id, id, attempts: 1 })));
+    assert.deepStrictEqual((await dead).map(([{ id, job, error }]) => [id, job?.data, error?.message]).sort(), IDS.map((id) => [id, id, 'why']).sort());
+    await worker.close();
+    const rejects = workerOf(t, queue, (job) => job.reject('why'));
+    const rejected = events(rejects, 'dead', 1);
+    await queue.add('x', { id: IDS[0] + 'x' });
+    assert.deepStrictEqual((({ id, job, error }) => [id, job?.data, error])((await rejected)[0][0]), [IDS[0] + 'x', 'x', undefined]);
+});
+
+test('the signal of a job is aborted when its time is over, whatever the id', async (t) => {
+    const queue = await queueOf(t, { topic: { slots: 1 } });
+    const worker = workerOf(t, queue, (job) => aborted(job.signal).then(() => { throw job.signal.reason; }),
+        { concurrency: 4, handlerTimeoutMs: 100 });
+    const lost = events(worker, 'lost', IDS.length), dead = events(worker, 'dead', IDS.length);
+    await queue.addBulk(IDS.map((id) => ({ body: id, id, attempts: 1 })));
+    assert.deepStrictEqual((await lost).map(([job, error]) => [job.id, job.signal.reason.code, error.code]).sort(),
+        IDS.map((id) => [id, 'LEASE_LOST', 'LEASE_LOST']).sort());
+    assert.deepStrictEqual((await dead).map(([{ id, reason }]) => [id, reason]).sort(), IDS.map((id) => [id, 'its handler took too long']).sort());
+});
+
+test('the signal of a job is aborted when it is first read after the loss', async (t) => {
+    const queue = await queueOf(t), client = new Client(connection);
+    const overdue = new Promise((resolve) => client.on('event', (event) => event.id === 'overdue' && resolve()));
+    const worker = new Worker(queue.name, (job) => overdue.then(() => job.signal.aborted), { connection: client, topic: false, handlerTimeoutMs: 100 });
+    t.after(() => worker.close().then(() => client.close()));
+    const lost = events(worker, 'lost', 1);
+    await queue.add('x', { attempts: 1 });
+    const [[job]] = await lost;
+    assert.deepStrictEqual([job.signal.aborted, job.signal.reason.code], [true, 'LEASE_LOST']);
+});
+
+test('the signals of the jobs of a slot are aborted when it has another owner', async (t) => {
+    const queue = await queueOf(t, { topic: { shared: false, slots: 1, leaseMs: 1000 } });
+    const worker = workerOf(t, queue, (job) => aborted(job.signal), { concurrency: 2 });
+    const active = events(worker, 'active', 2), lost = events(worker, 'lost', 2);
+    await queue.addBulk([{ body: 1 }, { body: 2 }]);
+    const [[job]] = await active;
+    const [host, port] = connection.split(',')[0].split(':');
+    execFileSync('redis-cli', ['-c', '-h', host, '-p', port, 'HSET', `slot{${queue.name}_0}`, 'token', `f${job.token.slice(1)}`], { stdio: 'ignore' });
+    assert.deepStrictEqual((await lost).map(([{ data, signal }]) => [data, signal.reason.code]).sort(), [[1, 'FENCED'], [2, 'FENCED']]);
 });
 
 test('so many handlers run at once, also after a change', async (t) => {
