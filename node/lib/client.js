@@ -38,7 +38,9 @@ class Client extends EventEmitter {
         super();
         const given = typeof redis === 'object' && redis !== null ? redis : { redis, ...values.object(options, 'options') };
         values.text(given.redis, 'redis');
-        this._options = values.pairs({ ...given, pollEvents: true });
+        // Workers need the warnings in any case.
+        this._errorsOnly = given.eventLevel === 'error';
+        this._options = values.pairs({ ...given, pollEvents: true, ...(this._errorsOnly && { eventLevel: 'warn' }) });
         this._topics = {};
     }
 
@@ -54,7 +56,9 @@ class Client extends EventEmitter {
     _takeEvents() {
         for (const event of this._handle && !this._closing ? objects('event', native.clientPoll(this._handle)) : []) {
             event.level = LEVELS[event.level];
-            emit(this, 'event', event);
+            if (!this._errorsOnly || event.level === 'error') {
+                emit(this, 'event', event);
+            }
             const sources = event.topic ? [this._sources.get(event.topic)] : [...this._sources.values()];
             sources.forEach((source) => source?._event(event));
         }
@@ -142,6 +146,7 @@ const shared = new Map();
 // The client of an option `connection`.  Equal ones share a client, which has one consumer for each topic.
 function connect(connection = LOCAL, topic = undefined) {
     if (connection instanceof Client) {
+        connection._users += 1;
         return connection;
     }
     const name = JSON.stringify(connection);
@@ -149,6 +154,7 @@ function connect(connection = LOCAL, topic = undefined) {
     let client = clients.find((one) => !one._sources.has(topic));
     if (!client) {
         client = new Client(connection);
+        client._isShared = true;
         shared.set(name, clients.concat(client));
     }
     client._users += 1;
@@ -158,7 +164,7 @@ function connect(connection = LOCAL, topic = undefined) {
 // The end of a use: the last one closes a client that the application has not made.
 async function disconnect(client) {
     client._users -= 1;
-    if (client._users === 0) {
+    if (client._users === 0 && client._isShared) {
         for (const [name, clients] of shared) {
             const left = clients.filter((one) => one !== client);
             left.length > 0 ? shared.set(name, left) : shared.delete(name);

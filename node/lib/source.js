@@ -30,7 +30,9 @@ class Source extends EventEmitter {
         this.#gap = options.maxPollGapMs ?? DEFAULT_GAP_MS;
         this.#options = { topic, limit, pairs: values.pairs({ ...options, topic: this.name }) };
         this.client = connect(connection, name);
-        this.client._sources.set(name, this);
+        if (!this.client._sources.has(name)) {
+            this.client._sources.set(name, this);
+        }
         this._end = new Promise((resolve) => (this.#finish = resolve));
         this._isClosed = false;
         this.#signal = signal;
@@ -45,6 +47,7 @@ class Source extends EventEmitter {
         const client = await this.client._open();
         await this.client._ensure(this.name, topic);
         this._handle = await native.call('consumer_new', client, pairs, await limit?._open(this.client));
+        this.client._sources.set(this.name, this);
         native.watch(this._handle, () => this.#wake());
         if (this.#stopping) {
             native.call('consumer_stop', this._handle);
@@ -140,7 +143,9 @@ class Source extends EventEmitter {
         this.#flush();
         await (this._handle && native.close(this._handle));
         this.client._takeEvents();
-        this.client._sources.delete(this.name);
+        if (this.client._sources.get(this.name) === this) {
+            this.client._sources.delete(this.name);
+        }
         await disconnect(this.client);
         this._ended(failure);
         this.#finish();

@@ -1,7 +1,7 @@
 // queue.test.js - sends, and what is asked of a queue and done with it.
 'use strict';
 const assert = require('node:assert');
-const { Client, Queue, Consumer, test, connection, unique, queueOf, workerOf, events, until, collect, ...slotmq } = require('./help.js');
+const { Client, Queue, Worker, Consumer, test, connection, unique, queueOf, workerOf, events, until, collect, ...slotmq } = require('./help.js');
 
 test('a job is stored as it was sent', async (t) => {
     const queue = await queueOf(t);
@@ -169,6 +169,45 @@ test('a client gives its health, its metrics and its events', async (t) => {
     await queue.close();
     await client.close();
     await assert.rejects(client.health(), { code: 'CLOSED' });
+});
+
+test('a client that a queue has made, or the application, stays open for its owner', async (t) => {
+    const queue = await queueOf(t);
+    const worker = workerOf(t, queue, () => {}, { connection: queue.client });
+    await worker.waitUntilReady();
+    await worker.close();
+    assert.strictEqual((await queue.stats()).sent, 0);
+    const client = new Client(connection);
+    const other = new Queue(queue.name, { connection: client });
+    await other.add(1);
+    await other.close();
+    assert.strictEqual((await client.health()).wrong, '');
+    await client.close();
+});
+
+test('a worker keeps its events when another one of its topic is refused', async (t) => {
+    const queue = await queueOf(t), client = new Client(connection);
+    const first = new Worker(queue.name, () => { throw new Error('why'); }, { connection: client });
+    await first.waitUntilReady();
+    const [[error]] = await events(new Worker(queue.name, () => {}, { connection: client }), 'error', 1);
+    assert.strictEqual(error.code, 'INVALID');
+    const dead = events(first, 'dead', 1);
+    await queue.add(1, { attempts: 1 });
+    assert.strictEqual((await dead)[0][0].error.message, 'why');
+    await first.close();
+    await client.close();
+});
+
+test('deaths are told when only errors are logged', async (t) => {
+    const queue = await queueOf(t), client = new Client({ redis: connection, eventLevel: 'error' }), logged = [];
+    client.on('event', (event) => logged.push(event.id));
+    const worker = new Worker(queue.name, (job) => job.reject(), { connection: client });
+    const dead = events(worker, 'dead', 1);
+    const { id } = await queue.add(1);
+    assert.strictEqual((await dead)[0][0].id, id);
+    await worker.close();
+    await client.close();
+    assert.deepStrictEqual(logged, []);
 });
 
 test('jobs come by for await, and a signal ends it', async (t) => {
