@@ -124,7 +124,7 @@ class Client extends EventEmitter {
 class Limit {
     constructor(client, most) {
         this._client = client;
-        this._most = values.whole(most, 'a limit');
+        this._most = values.count(most, 'a limit', 0);
     }
 
     async _open(client) {
@@ -136,7 +136,7 @@ class Limit {
 
     // Change it; 0: no more jobs begin until it is changed again.
     async set(most) {
-        this._most = values.whole(most, 'a limit');
+        this._most = values.count(most, 'a limit', 0);
         await (this._opening && native.call('limit_set', await this._opening, this._most));
     }
 }

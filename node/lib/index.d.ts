@@ -99,6 +99,7 @@ export class Queue<Data = any> {
     stats(): Promise<Stats>;
     getJobCounts(): Promise<JobCounts>;
     jobs(filter?: Filter & { states?: State | State[] }): AsyncGenerator<StoredJob<Data>, void, undefined>;
+    /** 100 at most, without a limit. */
     getDead(filter?: Filter): Promise<StoredJob<Data>[]>;
     requeueDead(filter?: Filter): Promise<number>;
     clean(states: State | State[], filter?: Filter): Promise<number>;
@@ -210,9 +211,10 @@ export class Consumer<Data = any> extends Source implements AsyncIterable<Job<Da
     [Symbol.asyncIterator](): AsyncIterator<Job<Data>, undefined>;
 }
 
-/** `code` is the status, as 'NO_TOPIC'. */
+/** `code` is the status, as 'NO_TOPIC'.  `results`: of addBulk(), for each of its jobs. */
 export class SlotmqError extends Error {
     readonly code: string;
+    readonly results?: (Receipt | Error)[];
 }
 export class UsageError extends SlotmqError {}
 export class RetryError extends SlotmqError {}

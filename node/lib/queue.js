@@ -10,19 +10,9 @@ const PAGE = 100;
 const CHANGES = ['same', 'made', 'changed', 'restarted'];
 const RECEIPT = SHAPES.receipt;
 const ID = 2; // its place in the words of a message
+const FOREVER = 'forever';
+const NO_ROOM = 'too many sends have no answer; wait, or raise maxPending, maxPendingBytes or fullTimeoutMs';
 const MISSED = { one: 1, none: 2 };
-
-// A send ends once, with an error or a receipt.
-class Sending {
-    constructor(words, ended) {
-        this.words = words;
-        this.ended = ended;
-    }
-    end(...result) {
-        this.ended?.(...result);
-        this.ended = undefined;
-    }
-}
 
 // Methods that only call a function of the library, and resolve to its result.
 const CALLS = {
@@ -48,6 +38,7 @@ class Queue {
     #topic;
     #defaults;
     #options;
+    #fullMs; // how long a send waits for room
     #producer;
     #number = 0;
     #pending = new Map(); // what Redis has not answered, by number
@@ -55,10 +46,11 @@ class Queue {
     #onIdle;
 
     constructor(name, given) {
-        const { connection, topic, defaultJobOptions, ...options } = values.object(given, 'options of a queue');
+        const { connection, topic, defaultJobOptions, fullTimeoutMs, ...options } = values.object(given, 'options of a queue');
         this.name = values.text(name, 'the name of a queue');
         this.#topic = topic;
         this.#defaults = defaultJobOptions;
+        this.#fullMs = (fullTimeoutMs ?? FOREVER) === FOREVER ? Infinity : values.duration(fullTimeoutMs, 'fullTimeoutMs');
         this.#options = values.pairs({ ...options, pollReceipts: true });
         this.client = connect(connection);
     }
@@ -85,37 +77,45 @@ class Queue {
             if (more.length > 0) {
                 values.refuse('a job', 'add(body, options): it has no name', body);
             }
-            const given = this.#defaults ? { ...this.#defaults, ...values.object(options, 'options of a job') } : options;
-            this.#send(values.message(body, given), given?.signal, (failure, receipt) => (failure ? reject(failure) : resolve(receipt)));
+            const given = { ...this.#defaults, ...values.object(options, 'options of a job') };
+            this.#send(values.message(body, given), given.signal, resolve, reject);
         });
     }
 
-    // Send [{body, ...options}, ...].  If one of them fails the error has `results`: a receipt or an error of each.
+    // Send [{body, ...options}, ...].  If one of them fails the error has `results`: a receipt or an error of each.  What a
+    // signal has as its reason is thrown as it is.
     addBulk(jobs) {
         return new Promise((resolve, reject) => {
             const all = Array.from(jobs, (job) => {
                 const { body, ...options } = values.object(job, 'a job');
-                return [values.message(body, { ...this.#defaults, ...options }), options.signal];
+                const given = { ...this.#defaults, ...options };
+                return [values.message(body, given), given.signal];
             });
-            const results = [];
-            let left = all.length, first;
-            const check = () => left === 0 && (first ? reject(Object.assign(first, { results })) : resolve(results));
-            all.forEach((words, index) => this.#send(...words, (failure, receipt) => {
-                results[index] = failure ?? receipt;
-                first ??= failure;
-                left -= 1;
-                check();
-            }));
+            const results = [], failures = [];
+            let left = all.length;
+            const check = () => left === 0 && (failures.length > 0 ? reject(withResults(failures[0], results)) : resolve(results));
+            all.forEach(([words, signal], index) => {
+                const ended = (result) => {
+                    results[index] = result;
+                    left -= 1;
+                    check();
+                };
+                this.#send(words, signal, ended, (failure) => {
+                    failures.push(failure);
+                    ended(failure);
+                });
+            });
             check();
         });
     }
 
-    #send(words, signal, ended) {
-        const sending = new Sending(words, ended);
+    // One of `done` and `failed` is called once.
+    #send(words, signal, done, failed) {
+        const sending = { words, done, failed, timer: undefined };
         if (this._closing) {
-            sending.end(closed('queue'));
+            failed(closed('queue'));
         } else if (signal?.aborted) {
-            sending.end(signal.reason);
+            failed(signal.reason);
         } else {
             if (signal) {
                 this.#obey(sending, signal);
@@ -129,18 +129,23 @@ class Queue {
         }
     }
 
-    // What was sent is not taken back.
     #obey(sending, signal) {
-        const { ended } = sending;
-        const stop = () => {
-            this.#waiting = this.#waiting.filter((one) => one !== sending);
-            sending.end(signal.reason);
-        };
-        sending.ended = (...result) => {
+        const stop = () => this.#stop(sending, signal.reason);
+        const once = (end) => (result) => {
             signal.removeEventListener('abort', stop);
-            ended(...result);
+            sending.done = sending.failed = () => {};
+            end(result);
         };
+        sending.done = once(sending.done);
+        sending.failed = once(sending.failed);
         signal.addEventListener('abort', stop);
+    }
+
+    // What was sent is not taken back.
+    #stop(sending, failure) {
+        this.#waiting = this.#waiting.filter((one) => one !== sending);
+        clearTimeout(sending.timer);
+        sending.failed(failure);
     }
 
     #beginWaiting() {
@@ -149,6 +154,10 @@ class Queue {
             begun += 1;
         }
         this.#waiting.splice(0, begun);
+        for (let at = this.#waiting.length - 1; this.#fullMs < Infinity && at >= 0 && !this.#waiting[at].timer; at--) {
+            const sending = this.#waiting[at];
+            sending.timer = setTimeout(() => this.#stop(sending, new errors.RetryError('FULL', NO_ROOM)), this.#fullMs);
+        }
         this.#checkIdle();
     }
 
@@ -161,8 +170,9 @@ class Queue {
             }
             this.#pending.set(this.#number, sending);
         } catch (failure) {
-            sending.end(failure);
+            sending.failed(failure);
         }
+        clearTimeout(sending.timer);
         return true;
     }
 
@@ -172,10 +182,13 @@ class Queue {
             for (let index = 0; index < receipts.length; index++) {
                 const number = RECEIPT.user(receipts, index), status = RECEIPT.status(receipts, index);
                 const sending = this.#pending.get(number);
-                const id = RECEIPT.id(receipts, index) || sending.words[ID];
                 this.#pending.delete(number);
-                sending.end(status === 0 ? undefined : native.error(status, RECEIPT.text(receipts, index)),
-                    { id, merged: RECEIPT.merged(receipts, index), slot: RECEIPT.slot(receipts, index) });
+                if (status === 0) {
+                    const id = RECEIPT.id(receipts, index) || sending.words[ID];
+                    sending.done({ id, merged: RECEIPT.merged(receipts, index), slot: RECEIPT.slot(receipts, index) });
+                } else {
+                    sending.failed(native.error(status, RECEIPT.text(receipts, index)));
+                }
             }
             this.#beginWaiting();
         } catch (failure) {
@@ -196,7 +209,10 @@ class Queue {
     #fail(failure) {
         const all = [...this.#pending.values(), ...this.#waiting.splice(0)];
         this.#pending.clear();
-        all.forEach((sending) => sending.end(failure));
+        for (const sending of all) {
+            clearTimeout(sending.timer);
+            sending.failed(failure);
+        }
         this.#checkIdle();
     }
 
@@ -223,7 +239,7 @@ class Queue {
 
     static {
         for (const [method, words] of Object.entries(CALLS)) {
-            Queue.prototype[method] = function call(...given) {
+            Queue.prototype[method] = async function call(...given) {
                 return this.#call(...words(...given));
             };
         }
@@ -268,6 +284,7 @@ class Queue {
             cursor = page.at(-1)?.cursor;
         }
     }
+    // 100 at most, without a limit.
     async getDead(filter) {
         const found = [];
         for await (const job of this.jobs({ limit: PAGE, ...values.object(filter, 'a filter'), states: 'dead' })) {
@@ -304,6 +321,10 @@ class Queue {
         return (await this.#ask('schedule_info', 'schedule_each')).map(scheduler);
     }
 }
+
+// The failure may be that of other calls, too.
+const withResults = (failure, results) => (failure instanceof errors.SlotmqError
+    ? Object.assign(new failure.constructor(failure.code, failure.message), { results }) : failure);
 
 const without = (code) => (failure) => {
     if (failure.code !== code) {

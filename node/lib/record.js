@@ -15,13 +15,13 @@ function text(at, bytes) {
 }
 
 function headers(at, bytes) {
-    const found = {};
+    const found = [];
     for (let left = bytes.readUInt32LE(at), next = at + WIDTH; left > 0; left--) {
         const value = next + WIDTH + bytes.readUInt32LE(next);
-        found[text(next, bytes)] = Buffer.from(part(value, bytes));
+        found.push([text(next, bytes), Buffer.from(part(value, bytes))]);
         next = value + WIDTH + bytes.readUInt32LE(value);
     }
-    return found;
+    return Object.fromEntries(found);
 }
 
 const number = (fact) => fact;

@@ -4,6 +4,7 @@
 const JOB_OPTIONS = new Set(['key', 'id', 'priority', 'delay', 'dueAt', 'ttl', 'attempts', 'headers', 'signal']);
 const NO_RETRY = -1;
 const REASON_MOST = 1000;
+const UNITS = { '': 1, ms: 1, s: 1000, m: 60000, h: 3600000, d: 86400000 };
 
 // Any value as a text, also one that refuses to be one.
 function shown(value) {
@@ -23,6 +24,20 @@ const isNone = (value) => value === undefined || value === null;
 
 const whole = (value, what) => (isNone(value) ? 0 : Number.isSafeInteger(value) ? value : refuse(what, 'a whole number', value));
 const moment = (value, what) => whole(value instanceof Date ? value.getTime() : value, what);
+
+// What the library has as int32_t.
+function count(value, what, least) {
+    const number = whole(value, what);
+    return number >= least && number < 2 ** 31 ? number : refuse(what, `${least} or more, and less than 2 ** 31`, value);
+}
+
+// A duration of the library, as 5000 or '1m30s', in milliseconds.
+function duration(value, what) {
+    const parts = [...shown(value).matchAll(/(\d+)([a-z]*)/g)];
+    const sum = parts.reduce((before, [, number, unit]) => before + number * UNITS[unit], 0);
+    return parts.length > 0 && parts.map(([part]) => part).join('') === shown(value) && sum < 2 ** 31 ? sum
+        : refuse(what, 'a duration as 500 or 30s', value);
+}
 
 function text(value, what) {
     return typeof value === 'string' && !value.includes('\0') ? value : refuse(what, 'a text without NUL', value);
@@ -52,10 +67,7 @@ function body(value) {
 
 // How often a job is tried; the library counts the retries after the first try.
 function retries(attempts) {
-    if (isNone(attempts)) {
-        return 0;
-    }
-    return whole(attempts, 'attempts') >= 1 ? attempts - 1 || NO_RETRY : refuse('attempts', '1 or more', attempts);
+    return isNone(attempts) ? 0 : count(attempts, 'attempts', 1) - 1 || NO_RETRY;
 }
 
 // The words of a message (src/addon.h).
@@ -87,4 +99,4 @@ function topicPairs(options) {
     return pairs(isNone(attempts) ? rest : { ...rest, maxRetries: retries(attempts) });
 }
 
-module.exports = { shown, refuse, whole, moment, text, bytes, object, message, pairs, topicPairs };
+module.exports = { shown, refuse, whole, count, duration, moment, text, bytes, object, message, pairs, topicPairs };

@@ -10,8 +10,10 @@ test('a job is stored as it was sent', async (t) => {
     const job = await queue.getJob('one', { key: 'k' });
     assert.deepStrictEqual([job.data, job.key, job.state, job.attempt], [{ order: 7, text: 'ü\u0000' }, 'k', 'waiting', 0]);
     assert.deepStrictEqual(job.headers, { trace: Buffer.from('a'), raw: Buffer.of(0, 255) });
+    await queue.add(1, { id: 'two', headers: JSON.parse('{ "__proto__": "a" }') });
+    assert.deepStrictEqual(Object.entries((await queue.getJob('two')).headers), [['__proto__', Buffer.from('a')]]);
     assert.strictEqual((await queue.add({ order: 8 }, { id: 'one', key: 'k' })).merged, true);
-    assert.strictEqual(await queue.getJob('two'), undefined);
+    assert.strictEqual(await queue.getJob('three'), undefined);
     const bytes = Buffer.of(0, 1, 255, 0);
     const raw = await queue.add(bytes);
     const stored = await queue.getJob(raw.id);
@@ -48,6 +50,7 @@ const BAD = [
     ['a symbol', () => [1, { ttl: Symbol('s') }], /ttl must be/],
     ['a negative delay', () => [1, { delay: -5 }], /delay/],
     ['attempts', () => [1, { attempts: 0 }], /attempts must be 1 or more/],
+    ['too many attempts', () => [1, { attempts: 2 ** 32 }], /attempts must be 1 or more, and less than/],
     ['a header', () => [1, { headers: { a: 5 } }], /the header a must be/],
     ['the name of a header', () => [1, { headers: { 'a\0': 'b' } }], /the name of a header must be/],
     ['a proxy', () => [1, new Proxy({}, { get() { throw new Error('a trap'); }, ownKeys: () => ['key'],
@@ -64,6 +67,9 @@ test('what cannot be sent is refused, and names the argument', async (t) => {
     assert.throws(() => new Queue('x', 'x'.repeat(3 << 20)), /options of a queue must be an object/);
     assert.throws(() => new Consumer('x', 5), /options must be an object/);
     assert.throws(() => new Client({}), /redis must be/);
+    assert.throws(() => queue.client.limit(2 ** 32), /a limit must be 0 or more, and less than/);
+    await assert.rejects(queue.remove({}), /id must be/);
+    await assert.rejects(queue.pauseJobScheduler(5), /id must be/);
     await assert.rejects(new Queue('a b', { connection }).add(1), (error) => error.code === 'INVALID');
     await assert.rejects(queueOf(t, { maxPendign: 5 }), /max_pending/);
     await assert.rejects(queueOf(t, { topic: { type: 'stack' } }), /stack/);
@@ -90,6 +96,43 @@ test('a signal ends the wait for a receipt', async (t) => {
     await assert.rejects(sent, /enough/);
     await queue.add(3); // what was sent is not taken back
     assert.strictEqual((await queue.stats()).sent, 2);
+});
+
+test('an error has the results of its own call', async (t) => {
+    const away = new Queue('away', { connection: { redis: '127.0.0.1:1', connectTimeoutMs: 200 } });
+    t.after(() => away.close());
+    const failed = await Promise.allSettled([away.addBulk([{ body: 1 }]), away.addBulk([{ body: 2 }, { body: 3 }]), away.add(4)]);
+    assert.deepStrictEqual(failed.map(({ reason }) => [reason.name, reason.code, reason.results?.length]),
+        [['RetryError', 'UNAVAILABLE', 1], ['RetryError', 'UNAVAILABLE', 2], ['RetryError', 'UNAVAILABLE', undefined]]);
+});
+
+test('a signal ends a call with its reason, whatever that is', async (t) => {
+    const queue = await queueOf(t);
+    for (const given of [Object.freeze(new Error('enough')), null, false]) {
+        const controller = new AbortController();
+        const { signal } = controller;
+        const sent = Promise.allSettled([queue.add(1, { signal }), queue.addBulk([{ body: 2, signal }, { body: 3, signal }]), queue.addBulk([{ body: 4, signal }])]);
+        controller.abort(given);
+        assert.deepStrictEqual((await sent).map(({ status, reason }) => [status, reason === given]), Array(3).fill(['rejected', true]));
+    }
+    const ended = new Queue(queue.name, { connection, defaultJobOptions: { signal: AbortSignal.abort() } });
+    t.after(() => ended.close());
+    await assert.rejects(ended.add(1), { name: 'AbortError' });
+    await assert.rejects(ended.addBulk([{ body: 1 }]), { name: 'AbortError' });
+});
+
+test('a send waits for room, with fullTimeoutMs so long at most', async (t) => {
+    const queue = await queueOf(t, { maxPending: 1, fullTimeoutMs: 'forever' });
+    assert.strictEqual((await queue.addBulk(Array.from({ length: 20 }, (_, body) => ({ body })))).length, 20);
+    const brief = new Queue(queue.name, { connection, maxPending: 1, fullTimeoutMs: 0 });
+    t.after(() => brief.close());
+    const failure = await brief.addBulk(Array.from({ length: 10000 }, (_, body) => ({ body }))).catch((error) => error);
+    assert.deepStrictEqual([failure.name, failure.code], ['RetryError', 'FULL']);
+    const sent = failure.results.filter(({ id }) => id).length;
+    assert.ok(sent >= 1 && failure.results.every(({ id, code }) => id || code === 'FULL'), `${sent}`);
+    await brief.add(1);
+    assert.strictEqual((await queue.stats()).sent, 20 + sent + 1);
+    assert.throws(() => new Queue('x', { fullTimeoutMs: 'soon' }), /fullTimeoutMs must be a duration/);
 });
 
 test('jobs are found, moved, removed, and counted in the words of BullMQ', async (t) => {

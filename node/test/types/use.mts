@@ -34,5 +34,5 @@ for await (const job of queue.jobs({ states: ['dead', 'waiting'] })) {
 try {
     await worker.close();
 } catch (error) {
-    console.log(error instanceof RetryError && error.code, counts, receipts, receipt);
+    console.log(error instanceof RetryError && [error.code, error.results?.length], counts, receipts, receipt);
 }
