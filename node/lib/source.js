@@ -7,7 +7,7 @@ const { Job, VERDICTS } = require('./job.js');
 const values = require('./values.js');
 
 const AT_ONCE = 256;
-const DEFAULT_GAP_MS = 300000;
+const DEFAULT_GAP = '5m';
 
 // A subclass has _room(): how many jobs it takes now; _take(jobs), _event(event) and _ended(failure).
 class Source extends EventEmitter {
@@ -27,7 +27,7 @@ class Source extends EventEmitter {
         super();
         const { connection, topic, limit, signal, ...options } = values.object(given, 'options');
         this.name = values.text(name, 'the name of a queue');
-        this.#gap = options.maxPollGapMs ?? DEFAULT_GAP_MS;
+        this.#gap = values.duration(options.maxPollGapMs ?? DEFAULT_GAP, 'maxPollGapMs');
         this.#options = { topic, limit, pairs: values.pairs({ ...options, topic: this.name }) };
         this.client = connect(connection, name);
         if (!this.client._sources.has(name)) {

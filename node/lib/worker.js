@@ -32,6 +32,7 @@ function isUnrecoverable(thrown) {
 class Worker extends Source {
     #handler;
     #concurrency;
+    #isChanged = false; // since it was made
     #running = new Set();
     #dying = []; // {mark, job, error} of jobs that had their last answer, until they are dead letters
     #closing = false;
@@ -42,10 +43,7 @@ class Worker extends Source {
         if (typeof handler !== 'function') {
             values.refuse('a handler', 'a function', handler);
         }
-        if (!(values.whole(concurrency, 'concurrency') >= 1)) {
-            values.refuse('concurrency', '1 or more', concurrency);
-        }
-        super(name, { maxInFlight: concurrency, ...options });
+        super(name, { maxInFlight: values.count(concurrency, 'concurrency', 1), ...options });
         this.#handler = handler;
         this.#concurrency = concurrency;
         if (autorun) {
@@ -58,9 +56,15 @@ class Worker extends Source {
     }
     // 0: no job begins until it is changed again.
     set concurrency(most) {
-        this.#concurrency = values.whole(most, 'concurrency');
-        this.waitUntilReady().then(() => this._isClosed || native.call('consumer_set_max_in_flight', this._handle, most)).catch(() => {});
+        this.#concurrency = values.count(most, 'concurrency', 0);
+        this.#isChanged = true;
+        this.#change();
         this._plan();
+    }
+    #change() {
+        if (this.#isChanged && this._handle && !this._isClosed) {
+            native.call('consumer_set_max_in_flight', this._handle, this.#concurrency).catch(() => {});
+        }
     }
 
     // Begin, where autorun is false.  While no server answers this is tried again.
@@ -73,6 +77,7 @@ class Worker extends Source {
         while (!this._handle && !this.#closing && !this._isClosed) {
             try {
                 await this._open();
+                this.#change();
                 emit(this, 'ready');
             } catch (failure) {
                 if (!(failure instanceof errors.RetryError)) {

@@ -128,6 +128,38 @@ test('so many handlers run at once, also after a change', async (t) => {
     assert.ok(most > 5 && most <= 8, `${most}`);
 });
 
+test('a concurrency that is set begins nothing, and counts when the worker runs', async (t) => {
+    const queue = await queueOf(t), other = await queueOf(t);
+    const gates = [];
+    const worker = workerOf(t, queue, () => new Promise((resolve) => gates.push(resolve)), { autorun: false });
+    const active = [];
+    worker.on('active', (job) => active.push(job));
+    worker.concurrency = 3;
+    await queue.addBulk(Array.from({ length: 3 }, (_, body) => ({ body })));
+    const completed = events(workerOf(t, other, () => {}), 'completed', 1); // it has time to begin
+    await other.add(1);
+    await completed;
+    assert.strictEqual(active.length, 0);
+    for (const wrong of [-1, 2 ** 32, 1.5]) {
+        assert.throws(() => { worker.concurrency = wrong; }, /concurrency must be/);
+    }
+    worker.run();
+    await until(() => new Promise(setImmediate).then(() => gates.length === 3));
+    gates.forEach((open) => open());
+});
+
+test('a worker without room polls as often as its gap wants, in whatever unit', async (t) => {
+    const queue = await queueOf(t), timers = t.mock.method(globalThis, 'setInterval');
+    let open;
+    const worker = workerOf(t, queue, () => new Promise((resolve) => (open = resolve)), { maxPollGapMs: '10m' });
+    const active = events(worker, 'active', 1);
+    await queue.add(1);
+    await active;
+    const [call] = await until(() => new Promise(setImmediate).then(() => timers.mock.calls.length > 0 && timers.mock.calls));
+    assert.strictEqual(call.arguments[1], 200000);
+    open();
+});
+
 test('a limit holds for several queues', async (t) => {
     const client = new Client(connection);
     const limit = client.limit(3), queues = [await queueOf(t), await queueOf(t)];
