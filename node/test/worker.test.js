@@ -96,15 +96,41 @@ test('the signal of a job is aborted when it is first read after the loss', asyn
     assert.deepStrictEqual([job.signal.aborted, job.signal.reason.code], [true, 'LEASE_LOST']);
 });
 
+// What Redis says to a command of its own.
+function redis(...words) {
+    const [host, port] = connection.split(',')[0].split(':');
+    return execFileSync('redis-cli', ['-c', '-h', host, '-p', port, ...words], { env: { ...process.env, LD_PRELOAD: '' } }).toString();
+}
+
 test('the signals of the jobs of a slot are aborted when it has another owner', async (t) => {
     const queue = await queueOf(t, { topic: { shared: false, slots: 1, leaseMs: 1000 } });
     const worker = workerOf(t, queue, (job) => aborted(job.signal), { concurrency: 2 });
     const active = events(worker, 'active', 2), lost = events(worker, 'lost', 2);
     await queue.addBulk([{ body: 1 }, { body: 2 }]);
     const [[job]] = await active;
-    const [host, port] = connection.split(',')[0].split(':');
-    execFileSync('redis-cli', ['-c', '-h', host, '-p', port, 'HSET', `slot{${queue.name}_0}`, 'token', `f${job.token.slice(1)}`], { stdio: 'ignore' });
+    redis('HSET', `slot{${queue.name}_0}`, 'token', `f${job.token.slice(1)}`);
     assert.deepStrictEqual((await lost).map(([{ data, signal }]) => [data, signal.reason.code]).sort(), [[1, 'FENCED'], [2, 'FENCED']]);
+});
+
+test('the signals of the jobs of slots with an owner are aborted when the session ends', async (t) => {
+    const root = `/${unique('root')}`, client = new Client({ redis: connection, root, sessionTimeoutMs: 2000 });
+    const queues = await Promise.all([queueOf(t, { topic: { shared: false, slots: 1 } }), queueOf(t)]);
+    let open;
+    const shared = new Promise((resolve) => (open = resolve));
+    const workers = queues.map((queue) => new Worker(queue.name, (job) => Promise.race([aborted(job.signal), shared]),
+        { connection: client, topic: false }));
+    t.after(() => Promise.all(workers.map((worker) => worker.close())).then(() => client.close()));
+    const active = workers.map((worker) => events(worker, 'active', 1));
+    await Promise.all(queues.map((queue) => queue.add(1)));
+    await Promise.all(active);
+    const lost = events(workers[0], 'lost', 1), completed = events(workers[1], 'completed', 1);
+    const tree = `tree{slotmq:${root}}`;
+    const end = () => redis('HDEL', tree, 's:', ...redis('HKEYS', tree).split('\n').filter((name) => name.startsWith('s:')));
+    // A fleet that has just begun takes a session back.
+    const [[job]] = await until(() => Promise.race([lost, new Promise(setImmediate).then(end).then(() => undefined)]));
+    assert.strictEqual(job.signal.reason.code, 'LEASE_LOST');
+    open();
+    assert.strictEqual((await completed)[0][0].signal.aborted, false);
 });
 
 test('so many handlers run at once, also after a change', async (t) => {
