@@ -143,7 +143,7 @@ class Job {
 // A job that Redis holds, with what smq_message_info of slotmq/message.h has.
 class StoredJob {
     constructor({ state, key, id, dueAtMs: dueAt, sentAtMs: sentAt, expiresAtMs: expiresAt, deadAtMs: deadAt,
-        claimedAtMs: claimedAt, structSize, leaseAtMs, ...rest }) {
+        claimedAtMs: claimedAt, leaseAtMs, ...rest }) {
         const name = Object.keys(STATES).find((one) => STATES[one] === state);
         Object.assign(this, rest, { state: name, key: key.toString(), id: id.toString(), dueAt, sentAt, expiresAt, deadAt,
             claimedAt });

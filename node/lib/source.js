@@ -49,9 +49,6 @@ class Source extends EventEmitter {
         this._handle = await native.call('consumer_new', client, pairs, await limit?._open(this.client));
         this.client._sources.set(this.name, this);
         native.watch(this._handle, () => this.#wake());
-        if (this.#stopping) {
-            native.call('consumer_stop', this._handle);
-        }
         this._plan();
     }
 
@@ -123,10 +120,10 @@ class Source extends EventEmitter {
         }
     }
 
-    // Take no more, and wait for the answers of what was taken.
+    // Take no more, and wait for the answers of what was taken.  It was opened.
     _stop() {
         this.#stopping = true;
-        if (this._handle && !this._isClosed) {
+        if (!this._isClosed) {
             native.call('consumer_stop', this._handle);
             this._plan();
         }

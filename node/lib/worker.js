@@ -95,11 +95,6 @@ class Worker extends Source {
         return this;
     }
 
-    // How often its descriptor has woken the loop.
-    get _wakes() {
-        return native.wakes(this._handle);
-    }
-
     _room() {
         return this.#concurrency - this.#running.size;
     }

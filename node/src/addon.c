@@ -11,8 +11,7 @@ static const struct {
 } addon_calls[] = {
     {"call", call_begin},        {"send", producer_send},       {"producerPoll", producer_poll},
     {"answer", consumer_answer}, {"watch", handle_watch},       {"consumerPoll", consumer_poll},
-    {"listen", handle_listen},   {"clientPoll", handle_events}, {"wakes", handle_wakes},
-    {"close", handle_close},
+    {"listen", handle_listen},   {"clientPoll", handle_events}, {"close", handle_close},
 };
 
 static void addon_finalize(napi_env env, void *addon, void *hint)

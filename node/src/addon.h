@@ -110,7 +110,6 @@ struct handle {
     bool listens;
     uv_poll_t poll;
     napi_ref callback;
-    uint64_t wakes;
     /* Of consumers: the deliveries without an answer, which JavaScript knows by their places. */
     struct held *held;
     uint32_t held_size, held_free;
@@ -202,7 +201,6 @@ napi_value call_text(napi_env env, struct call *call);
 
 ADDON_CALL(handle_watch);
 ADDON_CALL(handle_listen);
-ADDON_CALL(handle_wakes);
 ADDON_CALL(handle_close);
 ADDON_CALL(handle_events);
 ADDON_CALL(producer_send);

@@ -113,7 +113,6 @@ static void handle_on_readable(uv_poll_t *poll, int status, int events)
 
     (void) status;
     (void) events;
-    handle->wakes++;
     napi_open_handle_scope(env, &scope);
     napi_get_reference_value(env, handle->callback, &callback);
     napi_status made = napi_make_callback(env, NULL, callback, callback, 0, NULL, NULL);
@@ -160,15 +159,6 @@ ADDON_CALL(handle_listen)
         (value_bool(env, argv[2]) ? uv_ref : uv_unref)((uv_handle_t *) &handle->poll);
     }
     return NULL;
-}
-
-/* wakes(handle): how often its descriptor has woken the loop. */
-ADDON_CALL(handle_wakes)
-{
-    napi_value argv[2];
-    const struct handle *handle = handle_any(env, info, argv, 2);
-
-    return value_of_number(env, handle != NULL ? (double) handle->wakes : 0);
 }
 
 /* clientPoll(client): records of events; undefined: there is none. */
