@@ -146,6 +146,7 @@ class Queue {
         this.#waiting = this.#waiting.filter((one) => one !== sending);
         clearTimeout(sending.timer);
         sending.failed(failure);
+        this.#checkIdle();
     }
 
     #beginWaiting() {

@@ -21,7 +21,7 @@ import watched  # noqa: E402
 
 SANITIZED = {"LD_PRELOAD": RUNTIME, "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1:quarantine_size_mb=8"} if RUNTIME else {}
 SILENT_S = {"short": 400, "long": 1300}[WHICH]
-LEAST = {"short": 42, "long": 4}[WHICH]
+LEAST = {"short": 52, "long": 4}[WHICH]
 # Those that have a long form.
 LONG = ["hostile", "load", "service"]
 # What the addon may call of Node.js: its interface for addons, and its loop.
