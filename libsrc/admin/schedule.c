@@ -167,7 +167,8 @@ static smq_status schedule_put_there(struct schedule_op *op, struct schedule_giv
     return status;
 }
 
-/* It is not in its slot, or half put there: take a step, and look again. */
+/* It is not in its slot, or half put there: take a step, and look again.  The one slot of a topic
+ * needs no steps. */
 static smq_status schedule_put_anew(struct schedule_op *op, struct schedule_given *given,
                                     const struct buf *definition, smq_error *err)
 {
@@ -177,7 +178,7 @@ static smq_status schedule_put_anew(struct schedule_op *op, struct schedule_give
     struct schedule_state state;
     char note[SCHEDULE_HALF_MAX];
     smq_status status = schedule_find_elsewhere(&other, err);
-    const bool is_last = op->found && !other.found;
+    const bool is_last = op->topic->slots == 1 || (op->found && !other.found);
 
     if (status != SMQ_OK) {
         goto out;
