@@ -48,6 +48,26 @@ static void test_sends_say_that_they_woke_nobody(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* More is due, and the next caller would be woken. */
+static void test_calls_say_that_they_woke_nobody(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume shared", NULL},
+        {"consume shared caller=wb", NULL},
+        {"send a +0", "OK a"},
+        {"send b +0", "OK a"},
+        {DENY, "OK"},
+        {"consume shared n=1", "OK 1000 1000 1 '' 1 1000c1:a 0" FAILS},
+        {ALLOW, "OK"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_channel_is_denied(void **state)
 {
     static const struct script_row rows[] = {
@@ -645,6 +665,7 @@ TEST_GROUP(denied)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sends_say_that_they_woke_nobody),
+        cmocka_unit_test(test_calls_say_that_they_woke_nobody),
         cmocka_unit_test(test_a_channel_is_denied),
         cmocka_unit_test(test_a_push_that_may_not_ask_who_listens),
         cmocka_unit_test(test_a_second_wake_up_is_denied),
