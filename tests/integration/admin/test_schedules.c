@@ -128,6 +128,7 @@ static void assert_listed(const char *expected)
 
 static struct slow_put {
     pthread_t thread;
+    const char *key;
     smq_status status;
     smq_schedule_change change;
     smq_error err;
@@ -135,7 +136,8 @@ static struct slow_put {
 
 static void *slow_run(void *user)
 {
-    slow_put.status = put_by(slow, user, "slow", &slow_put.change, &slow_put.err);
+    (void) user;
+    slow_put.status = put_by(slow, slow_put.key, "slow", &slow_put.change, &slow_put.err);
     return NULL;
 }
 
@@ -148,9 +150,9 @@ static bool has_kept(void *user)
 /* Begin a put, which stands still when it sends what contains this text. */
 static void put_until(const char *key, const char *text)
 {
-    slow_put = (struct slow_put){.err = SMQ_ERROR_INIT};
+    slow_put = (struct slow_put){.key = key, .err = SMQ_ERROR_INIT};
     proxy_silence_from(proxy, text);
-    assert_int_equal(pthread_create(&slow_put.thread, NULL, slow_run, (void *) (uintptr_t) key), 0);
+    assert_int_equal(pthread_create(&slow_put.thread, NULL, slow_run, NULL), 0);
     assert_true(wait_until(has_kept, NULL, TIMEOUT_MS));
 }
 
