@@ -586,8 +586,8 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
     LIST_INSERT_HEAD(&set->topics, topic, link);
     if (refusal == SMQ_OK && set->text > MEMBER_TOPICS_MAX) {
         (void) snprintf(full, sizeof(full),
-                        "this process consumes so many topics that its node in %s has no room for "
-                        "one more: consume some of them in another process or client, or give them "
+                        "this process consumes too many topics, and the node that names them in %s "
+                        "is full: consume some of them in another process or client, or give them "
                         "shorter names",
                         set->env->kind);
         refusal = SMQ_INVALID;

@@ -16,6 +16,16 @@
         "tree open " session " -", "OK OK " REIGN " ..."                                           \
     }
 
+/* A session has begun a fleet, and the grace of the first reign has passed at 1577836960000. */
+#define A_TREE_WITHOUT_GRACE                                                                       \
+    OPEN("1"), {"tree write 1 " REIGN " create '' - -", "OK OK ..."},                              \
+        {"tree write 1 " REIGN " create members - -", "OK OK ..."}, {"at 1577836920000", NULL},    \
+        {"tree read 1 " REIGN, NULL}, {"at 1577836940000", NULL}, {"tree read 1 " REIGN, NULL},    \
+        {"at 1577836960000", NULL},                                                                \
+    {                                                                                              \
+        "tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00002 0 1"                               \
+    }
+
 static void test_a_resume_is_done_as_a_whole_or_not_at_all(void **state)
 {
     static const struct script_row rows[] = {
@@ -148,15 +158,7 @@ static void test_a_shorter_session_ends_beside_a_longer_one(void **state)
     static const struct script_row rows[] = {
         {"open t", "OK"},
         {"at 1577836900000", NULL},
-        OPEN("1"),
-        {"tree write 1 " REIGN " create '' - -", "OK OK ..."},
-        {"tree write 1 " REIGN " create members - -", "OK OK ..."},
-        {"at 1577836920000", NULL},
-        {"tree read 1 " REIGN, NULL},
-        {"at 1577836940000", NULL},
-        {"tree read 1 " REIGN, NULL},
-        {"at 1577836960000", NULL},
-        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00002 0 1"},
+        A_TREE_WITHOUT_GRACE,
         {"tree open 2 - lease=1000", "OK OK ..."},
         {"tree write 2 " REIGN " lease=1000 ephemeral members/b - 5", "OK OK ..."},
         {"at 1577836970000", NULL},
@@ -180,15 +182,7 @@ static void test_sessions_end_after_a_step_back(void **state)
     static const struct script_row rows[] = {
         {"open t", "OK"},
         {"at 1577836900000", NULL},
-        OPEN("1"),
-        {"tree write 1 " REIGN " create '' - -", "OK OK ..."},
-        {"tree write 1 " REIGN " create members - -", "OK OK ..."},
-        {"at 1577836920000", NULL},
-        {"tree read 1 " REIGN, NULL},
-        {"at 1577836940000", NULL},
-        {"tree read 1 " REIGN, NULL},
-        {"at 1577836960000", NULL},
-        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00002 0 1"},
+        A_TREE_WITHOUT_GRACE,
         OPEN("2"),
         {"tree write 2 " REIGN " ephemeral members/b - 5", "OK OK ..."},
         {"at 1577833300000", NULL},

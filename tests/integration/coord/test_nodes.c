@@ -215,7 +215,7 @@ static void a_member_of_too_many_topics_refuses_the_next(void **state)
     }
     assert_true(queue_side_has_failed(a));
     assert_int_equal(queue_side_failed(a), SMQ_INVALID);
-    assert_non_null(strstr(a->failed_text, "its node in ZooKeeper has no room for one more: "
+    assert_non_null(strstr(a->failed_text, "the node that names them in ZooKeeper is full: "
                                            "consume some of them in another process"));
     assert_int_equal(queue_side_get(a, &a->lost), 0);
     queue_side_free(a);
